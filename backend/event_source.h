@@ -1,8 +1,8 @@
 #pragma once
 
-// Lets a simulator, or any other program, send events of processes to the monitor. The times are on
-// the program's own clock. The events are stored in the same tables and views as the events of MPI
-// jobs, and have an account too.
+// With an EventSource, a simulator or any other program sends events of processes to the monitor.
+// The times are on the program's own clock. The tables and views of the store are the same as for
+// MPI jobs. These events have an account too.
 //
 //   xylem run --detail trace -- ./simulator
 //
@@ -68,28 +68,30 @@ struct SourceCall {
 
 struct EventSourceOptions {
   /// Address, displayed host name, size of the journal (at least 8 MiB) and limits. The threading
-  /// is always kOwnThread. While the front end lives, no event is given up: add() waits.
+  /// is always kOwnThread. While the front end lives, no event is given up: if the journal is full,
+  /// add() waits.
   LeafOptions leaf{};
   /// Name of the clock that gives the times. It is shown in column `clock` of the view `rank`.
   std::string clock = "simulated";
-  std::string program{};  ///< Shown as the program of the source's ranks. This and all other names
-                          ///< have at most 256 bytes.
+  /// Shown as the program of the source's ranks. `program`, `clock` and the names of functions have
+  /// at most 256 bytes.
+  std::string program{};
   /// Name of the source's MPI_COMM_WORLD. Sources with the same `world` and `world_size` share one
   /// world, even in different processes.
   std::string world = "world";
-  std::uint32_t world_size = 0;
+  std::uint32_t world_size = 0;  ///< Number of ranks of the world, 1 to 2^20.
   std::uint32_t first_rank = 0;  ///< This source has the ranks [first_rank, first_rank + ranks).
   std::uint32_t ranks = 0;
-  std::vector<SourceFunction> functions{};  ///< At most 1024, each with a name.
+  std::vector<SourceFunction> functions{};  ///< 1 to 1024 functions, each with a name.
 };
 
 /// Order of calls: join(), any number of add(), close(). Only one thread at a time may call them. A
 /// thread of the library serves the links.
 ///
-/// An event accepted by add() is stored exactly once, whichever node dies. If this process or its
-/// host dies, the account reports the loss. The run's detail decides what is stored. With `profile`
-/// the store gets windows of time. They are as long as the run's windows, but on the source's
-/// clock. With `trace` each event is stored too.
+/// Each event that add() accepts is stored exactly once, even if nodes of the tree die. If this
+/// process or its host dies, the account reports the loss. The run's `--detail` decides what is
+/// stored. With `profile` the store gets windows. They are as long as the run's windows, but on the
+/// source's clock. With `trace` each event is stored too.
 class EventSource {
  public:
   /// Joins the run, and waits until the front end has assigned a place in the tree. Fails when the
@@ -101,14 +103,19 @@ class EventSource {
   EventSource(const EventSource&) = delete;
   EventSource& operator=(const EventSource&) = delete;
 
-  /// Adds an event. Events must come in the order of their ends, over all ranks of the source, as a
-  /// discrete-event simulation produces them. Waits while the journal is full. An added event is
-  /// not visible in the store immediately. It becomes visible at close(), or with the first event
-  /// that comes after a tenth of a second or after a window. Fails with kInvalidArgument if the end
-  /// of the event is before the end of the previous event, or before the begin of the event. Also
-  /// fails with kInvalidArgument if the source does not have the event's rank or function. Then the
-  /// event is not stored; later valid events are. Fails with kTimedOut after `timeout` (ns from
-  /// now), and with kUnavailable when the run is over.
+  /// Adds an event. Waits while the journal is full. The events of all ranks together must come in
+  /// the order of their ends, as a discrete-event simulation produces them.
+  ///
+  /// An event becomes visible when it has been sent and stored. A chunk of events (`trace`) is sent
+  /// when it is full. An add() that comes at least 0.1 s of real time after the last chunk also
+  /// sends all waiting events. A window is sent with the first event after the window's end on the
+  /// source's clock. close() sends the rest.
+  ///
+  /// Fails with kInvalidArgument if the event ends before the previous event, or before its own
+  /// begin. Also fails with kInvalidArgument if the source does not have the event's rank or
+  /// function, or if the world does not have the peer. An invalid event is not stored; later valid
+  /// events are. Fails with kTimedOut after `timeout` (ns from now), and with kUnavailable when the
+  /// run is over.
   Result<void> add(const SourceCall& call, Nanos timeout = 60 * kSecond);
 
   /// Ends the ranks, delivers the remaining data and leaves the run. Fails with kTimedOut; the

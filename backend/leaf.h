@@ -7,12 +7,12 @@
 //   auto stream = (*leaf)->stream("sum", 10 * xylem::kSecond);
 //   stream->send({{1, std::int64_t{42}}});
 //
-// It can also join a run (`xylem run`, `xylem serve`). Then its streams are those that the run's
-// configuration names. Waves are stored in the run's file (docs/streams.md) and then acknowledged.
-// There are no multicasts.
+// A leaf can also join a run (`xylem run`, `xylem serve`). The streams are then those in the run's
+// configuration. Waves are stored in the run's file (docs/streams.md) and then acknowledged. A run
+// has no multicasts.
 //
-// The leaf keeps a wave until the root has it. As long as this process lives, the wave arrives
-// exactly once, even if nodes between the leaf and the root die.
+// The leaf keeps a wave until the root has acknowledged it. While this process lives, the wave
+// arrives exactly once, even if nodes between the leaf and the root die.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,30 +28,30 @@
 namespace xylem::backend {
 
 enum class Threading {
-  /// A thread of the library serves the links at all times. The thread gets none of the program's
-  /// signals, and runs on the processors that the joining thread may use.
+  /// A thread of the library serves the links at all times. The program's signals never go to this
+  /// thread. It runs on the processors that the joining thread may use.
   kOwnThread,
-  /// Links are served only within calls of the leaf. There is no thread, and there are fewer
-  /// wake-ups. The last waves may wait for the next call, so call flush() or serve() before a long
-  /// pause. A program that makes no call for three seconds is considered dead; its next call joins
-  /// again.
+  /// Links are served only within calls of the leaf. The library starts no thread, and the process
+  /// wakes up less often. The last waves may wait for the next call, so call flush() or serve()
+  /// before a long pause. A program that makes no call for three seconds is considered dead; its
+  /// next call joins again.
   kCaller,
 };
 
 struct LeafOptions {
-  /// Addresses of the front end, the run's id, and the run's key in hexadecimal. A field that is
-  /// empty is read from XYLEM_ADDRESS, XYLEM_RUN or XYLEM_KEY; Tree::environment() gives these
-  /// variables. The key is then removed from the environment, so that children do not inherit it.
-  /// In a rank of a run the capture library needs the key too, and keeps it for itself and for
-  /// leaves. So a rank may join before MPI_Init, after it, or both.
+  /// Addresses of the front end, the run's id, and the run's key in hexadecimal. An empty field is
+  /// read from XYLEM_ADDRESS, XYLEM_RUN or XYLEM_KEY. Tree::environment() gives these variables.
+  /// The key is then removed from the environment, so that children do not inherit it. In a rank of
+  /// a run, the capture library needs the key too. It keeps the key for itself and for leaves. So a
+  /// rank may join before MPI_Init, after MPI_Init, or both.
   std::string address{}, run{}, key{};
   std::string name{};  ///< Shown as the leaf's host; empty: the host's name.
   /// Maximum size of unacknowledged data; memory is allocated only as used.
   std::size_t journal_bytes = 8u << 20;
   Threading threading = Threading::kOwnThread;
   Nanos join_limit = 30 * kSecond;
-  /// After this long without a front end the leaf closes itself. The communication processes that
-  /// it started end too. Undelivered data is lost.
+  /// If the leaf has no front end for this long, it closes itself. The communication processes that
+  /// this leaf started also end. Undelivered data is lost.
   Nanos orphan_limit = 60 * kSecond;
 };
 
@@ -62,34 +62,35 @@ struct Received {
   wire::Fields fields;
 };
 
-/// A leaf's handle of a stream. Copies are cheap. It is closed when the Leaf is destroyed. It is
-/// thread-safe, except with Threading::kCaller. Every call fails with kUnavailable when the tree or
-/// the stream is closed, and with kTimedOut after its timeout (ns from now). Coroutines resume on
-/// the library's thread. Calls on that thread never wait: every timeout counts as 0.
+/// A leaf's handle of a stream. Copies are cheap. When the Leaf is destroyed, its streams are
+/// closed. A LeafStream is thread-safe, except with Threading::kCaller. Every call fails with
+/// kUnavailable when the tree or the stream is closed, and with kTimedOut after its timeout (ns
+/// from now). Coroutines resume on the library's thread. Calls on that thread never wait: every
+/// timeout counts as 0.
 class LeafStream {
  public:
   const std::string& name() const { return name_; }
 
   /// Sends the next wave of this leaf; numbers ascend from 0. Returns when the leaf has accepted
-  /// the wave into its queue. If journal and queue are full, send() waits if the stream is a
-  /// blocking stream. On other streams it does not wait: the leaf gives up waves and counts them.
-  /// Fails with kInvalidArgument on fields that the stream's aggregation does not accept, and on a
-  /// wave larger than a quarter of journal_bytes.
+  /// the wave into its queue. If journal and queue are full, send() waits on a blocking stream. On
+  /// other streams send() does not wait: the leaf gives up waves and counts them. Fails with
+  /// kInvalidArgument if the stream's aggregation does not accept the fields, if the wave is larger
+  /// than a quarter of journal_bytes, or if it does not fit into a frame of 16 MiB.
   Result<void> send(const wire::Fields& fields, Nanos timeout = 10 * kSecond);
   /// Like send(), but with the given wave number, for example the number of the multicast that this
   /// wave answers. Fails with kInvalidArgument if `wave` is not larger than the previous wave
   /// number.
   Result<void> send_wave(std::uint64_t wave, const wire::Fields& fields,
                          Nanos timeout = 10 * kSecond);
-  /// send() and send_wave() for coroutines. No async_ call is allowed with Threading::kCaller. If
-  /// the coroutine is destroyed while it waits, nothing is sent.
+  /// The same as send() and send_wave(), for coroutines. With Threading::kCaller, the async_
+  /// functions must not be called. If the coroutine is destroyed while it waits, nothing is sent.
   Awaitable<Result<void>> async_send(const wire::Fields& fields, Nanos timeout);
   Awaitable<Result<void>> async_send_wave(std::uint64_t wave, const wire::Fields& fields,
                                           Nanos timeout);
 
   /// Waits for the next multicast of this stream for this leaf. If the stream has a narrowing,
-  /// returns this leaf's part of it. A multicast for other leaves only appears as a gap in the
-  /// numbers.
+  /// returns this leaf's part of the multicast. If a multicast is not for this leaf, the leaf sees
+  /// only a gap in the numbers.
   Result<Received> receive(Nanos timeout);
   Awaitable<Result<Received>> async_receive(Nanos timeout);
 
@@ -113,15 +114,15 @@ class LeafStream {
 /// first one, and pass the key to each leaf.
 ///
 /// A Leaf is independent of MPI: a rank may close it before or after MPI_Finalize. If a Leaf still
-/// exists when the program calls exit() or returns from main(), the library closes it as the
+/// exists when the program calls exit() or returns from main(), the library closes it, as its
 /// destructor does. A signal handler may call exit() during a call of the Leaf. Then the Leaf is
-/// closed only if that call was waiting for the library's thread. The process ends in both cases.
-/// In a child of fork(), only the destructor may be called; it does nothing there.
+/// closed only if that call was waiting for the library's thread. The process ends in any case. In
+/// a child of fork(), only the destructor may be called; it does nothing there.
 class Leaf {
  public:
   /// Joins the tree, and waits until the front end has assigned a place. Fails with
   /// kInvalidArgument when address, run or key is missing. Fails with kPermissionDenied when the
-  /// front end refuses the key, and with kTimedOut after `join_limit`.
+  /// front end refuses the key. Fails with kTimedOut after `join_limit`.
   static Result<std::unique_ptr<Leaf>> join(const LeafOptions& options = {});
   /// Closes the leaf, and waits at most 1 s for the delivery of the remaining data. Must not run in
   /// a coroutine that the library resumed.
@@ -130,11 +131,12 @@ class Leaf {
   Leaf& operator=(const Leaf&) = delete;
 
   LeafId id() const;
-  /// Waits until the front end has opened a stream of that name which includes this leaf. Fails
-  /// with kTimedOut after `timeout`. Fails immediately with kNotFound in a run whose configuration
-  /// does not name the stream.
+  /// Waits until the front end has opened the stream `name`, with this leaf as a member. Fails with
+  /// kTimedOut after `timeout`. Fails immediately with kNotFound in a run whose configuration does
+  /// not name the stream.
   Result<LeafStream> stream(const std::string& name, Nanos timeout);
-  /// Waits for the next multicast of any stream on which no LeafStream::receive() waits.
+  /// Waits for the next multicast of any stream. Each multicast is returned to one call only. So
+  /// this call may take a multicast for which a LeafStream::receive() waits.
   Result<Received> receive(Nanos timeout);
   Awaitable<Result<Received>> async_receive(Nanos timeout);
   /// Only with Threading::kCaller: serves the links for `time` ns.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Argument lists in the form that execve and posix_spawn take.
+// Argument lists in the form that execve and posix_spawn need.
 
 #include <string>
 #include <vector>

@@ -16,12 +16,12 @@ namespace xylem {
 template <typename T>
 class Completion {
  public:
-  /// False if the coroutine was destroyed while it waited. Nobody would receive the outcome then,
-  /// so the operation should not take an item out of a queue.
+  /// False if the coroutine was destroyed while it waited. Then nobody receives the outcome, so the
+  /// operation should not take an item out of a queue.
   bool is_wanted() const { return state_->phase.load() != Phase::kAbandoned; }
 
-  /// Resumes the coroutine within this call. Exception: if the operation's Start function itself
-  /// makes this call, the coroutine resumes after that function has returned. Does nothing if the
+  /// Resumes the coroutine within this call. Exception: if the operation's Start function makes
+  /// this call, the coroutine resumes after the Start function has returned. Does nothing if the
   /// coroutine was destroyed.
   void operator()(T outcome) const {
     const auto state = state_;  // The resumed coroutine may destroy all other handles.
@@ -47,8 +47,8 @@ class Completion {
 
 /// An operation that a coroutine awaits once; awaiting starts it. The coroutine resumes on the
 /// thread that ends the operation. This is a thread of the library, so the coroutine must not block
-/// it. If the operation ends during its start, the coroutine continues on the thread that awaited,
-/// and the stack does not grow.
+/// this thread. If the operation ends during its start, the coroutine continues on the thread that
+/// awaited, and the stack does not grow.
 ///
 /// A coroutine may be destroyed while it waits; it is then not resumed. Destroy it on the thread
 /// that would resume it, or when no outcome can arrive any more.

@@ -1,6 +1,6 @@
 #pragma once
 
-// A configuration file: TOML, read as a flat list of keys with their line numbers. Components keep
+// Reads a configuration file (TOML) as a flat list of keys with their line numbers. Components keep
 // their options in their own structs; `cli/` copies the values and reports unknown keys.
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace xylem {
 
-/// The line `a.b = "x"` becomes {"a.b", "x", 3} if it is line 3. Numbers and booleans keep their
-/// TOML text. An array of strings becomes several entries with the same key. A section without keys
-/// becomes an entry without a value.
+/// A key with one value. For example, the line `a.b = "x"` becomes {"a.b", "x", 3} if it is the
+/// third line. Numbers and booleans keep their TOML text. An array becomes several entries with the
+/// same key. A section without keys becomes an entry without a value.
 struct ConfigEntry {
   std::string key;
   std::string value;
@@ -21,16 +21,17 @@ struct ConfigEntry {
 };
 
 /// Reads TOML text. `name` is the file's name in error messages. Fails with kInvalidArgument and
-/// "NAME:LINE: why" on a syntax error or a duplicate key. Also fails if a value is not a string, a
-/// number, a boolean, or a non-empty array of these types.
+/// "NAME:LINE: why" on a syntax error or a duplicate key. Also fails on an empty array, and on an
+/// array that contains arrays or tables.
 Result<std::vector<ConfigEntry>> parse_config(std::string_view text, std::string_view name);
 
 /// Reads a file. Fails if read_text_file() (text_file.h) or parse_config() fails. Fails with
 /// kInvalidArgument if the file has more than kMaxTextBytes.
 Result<std::vector<ConfigEntry>> load_config(const std::string& path);
 
-/// Converts "200ms", "2s", "1.5s", "10us" or "1m" to nanoseconds. Only 0 needs no unit. Fails with
-/// kInvalidArgument on anything else, on negative values and on overflow.
+/// Converts a duration to nanoseconds, for example "200ms" or "1.5s". The units are ns, us, ms, s,
+/// m and h. Only 0 needs no unit. Fails with kInvalidArgument on anything else, on negative values
+/// and on overflow.
 Result<long long> parse_duration(std::string_view text);
 
 /// The inverse of parse_duration: "2s", "250ms". Uses the largest unit that gives a whole number,

@@ -1,7 +1,7 @@
 #pragma once
 
-// The hash FNV-1a, for small values. Do not use it where someone could choose the input to cause
-// collisions.
+// The hash FNV-1a, for small values. Do not use it where someone could choose the input so that
+// values collide.
 
 #include <cstdint>
 

@@ -24,7 +24,7 @@ enum class LeafId : std::uint32_t {};
 enum class StreamId : std::uint32_t {};
 /// An index into the function table that a back end registers; unique within its run and world.
 enum class FunctionId : std::uint16_t {};
-/// One monitored process of a leaf, in order of registration, from 1. Lane 0 is the leaf itself.
+/// The number of a process within its leaf, from 1. Lane 0 is the leaf itself.
 enum class Lane : std::uint32_t {};
 
 constexpr NodeId kFrontEndNode{0};

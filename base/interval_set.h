@@ -44,8 +44,8 @@ class IntervalSet {
   /// Number of elements of the set.
   std::uint64_t count() const noexcept;
   bool contains(std::uint64_t number) const noexcept;
-  /// Number of elements that are less than `number`. If `number` is in the set, this is its index,
-  /// counted from 0.
+  /// Number of elements that are less than `number`. If `number` is in the set, the result is its
+  /// index, counted from 0.
   std::uint64_t count_below(std::uint64_t number) const noexcept;
   /// True when every number of `other` is in this set.
   bool contains(const IntervalSet& other) const noexcept;
@@ -60,13 +60,13 @@ class IntervalSet {
   IntervalSet intersection(const IntervalSet& other) const;
   IntervalSet difference(const IntervalSet& other) const;
 
-  /// The intervals in ascending order; there is a gap between any two. The span is valid until the
+  /// The intervals in ascending order, with a gap between neighbours. The span is valid until the
   /// set changes.
   std::span<const Interval> intervals() const& noexcept {
     if (!many_.empty()) return many_;
     return {&one_, one_.first < one_.end ? std::size_t{1} : std::size_t{0}};
   }
-  void intervals() && = delete;  // It would dangle in a range-for.
+  void intervals() && = delete;  // The span would dangle in a range-for loop.
   /// For example "1-3,7"; "" when empty.
   std::string to_string() const;
 

@@ -5,9 +5,9 @@
 //   log(Level::kWarn, "link lost", {{"peer", node}, {"silent_ms", 4200}});
 //   -> 12:03:44.120 xylem-commproc[812] warn link lost peer=7 silent_ms=4200
 //
-// Levels: `error` means that a person must act; `warn` means that a function is degraded. `info` is
-// for a few lines per process, and `debug` is normally off. No level has a line for each event. An
-// error is logged once, where it is handled.
+// Levels: `error` means that a person must act; `warn` means that a function is degraded. A process
+// writes only a few lines at level `info`. `debug` is normally off. No level has a line for each
+// event. An error is logged once, where it is handled.
 //
 // A process has one log. It is global, because every function may need it, also in another thread.
 
@@ -50,13 +50,13 @@ void configure_log(std::string_view program, Level level, const std::string& fil
 /// Converts "debug", "info", "warn" or "error"; any other text gives kWarn.
 Level parse_level(std::string_view name);
 
-/// Passes warnings and errors also to `listener`, whatever the configured level. Use it in a
-/// process whose log file nobody reads. The listener is called on the thread that logs. The
-/// listener must not log. To remove the listener, set an empty function. Objects that the listener
-/// uses must live until it is removed.
+/// Also passes warnings and errors to `listener`, at any configured level. Use it in a process
+/// whose log file nobody reads. The listener is called on the thread that logs. The listener must
+/// not log. To remove the listener, set an empty function. Objects that the listener uses must live
+/// until it is removed.
 void set_log_listener(std::function<void(Level, std::string_view line)> listener);
 
-/// For tests: `sink` gets every line instead of the file, until an empty function is set.
+/// For tests: `sink` gets every line, and the file gets none. To end this, set an empty function.
 void set_log_sink(std::function<void(Level, std::string_view line)> sink);
 
 }  // namespace xylem

@@ -4,12 +4,13 @@
 
 namespace xylem {
 
-/// Ignores SIGXFSZ: a write beyond the file size limit (`ulimit -f`) then fails with EFBIG instead
-/// of killing this process. Children inherit this. Returns whether the signal was already ignored.
+/// Ignores SIGXFSZ. A write beyond the file size limit (`ulimit -f`) then fails with EFBIG and does
+/// not kill this process. Children inherit this setting. Returns whether the signal was already
+/// ignored.
 bool survive_size_limit();
 
 /// Opens /dev/null in place of closed standard streams. Otherwise the next opened file would become
-/// a standard stream, and output would go into it. Call it before anything else.
+/// a standard stream, and this file would get the program's output. Call it before anything else.
 void open_standard_streams();
 
 /// Calls survive_size_limit() and raises the soft limits of file size, descriptors and address

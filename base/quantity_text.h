@@ -1,6 +1,6 @@
 #pragma once
 
-// Formats numbers for people: with a unit and three significant digits.
+// Formats numbers for people. Values with a unit have about three significant digits.
 
 #include <cstdint>
 #include <string>

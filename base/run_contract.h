@@ -1,8 +1,8 @@
 #pragma once
 
-// Names and numbers that the processes of a run share. They name the run's folder on a host,
-// environment variables, and the first descriptors of an agent. This header needs no library,
-// because the capture library includes it in the application's process.
+// Names and numbers that the processes of a run share: the run's folder on a host, environment
+// variables, and the first descriptors of an agent. The capture library uses this header in the
+// application's process, so the header needs no library.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,9 +17,9 @@ constexpr std::size_t kRunIdDigits = 16;
 /// Size of a path: kRunFolders, a user id, two hyphens, a run id and the final zero.
 constexpr std::size_t kRunFolderBytes = sizeof kRunFolders + 10 + 2 + kRunIdDigits;
 
-/// Writes the folder's path without -HOST, and a final zero, to `into`, and returns `into`. There
-/// must be space for kRunFolderBytes. A `run` longer than kRunIdDigits is cut. If `run` is empty,
-/// the result is the common prefix of all of this user's runs.
+/// Writes the folder's path without -HOST, and a final zero, to `into`. Returns `into`, which must
+/// have space for kRunFolderBytes bytes. A `run` longer than kRunIdDigits is cut. If `run` is
+/// empty, the result is the common prefix of all of this user's runs.
 inline const char* write_run_folder(char* into, std::uint32_t user, const char* run) noexcept {
   char* at = into;
   for (const char* from = kRunFolders; *from != 0;) *at++ = *from++;
@@ -42,7 +42,7 @@ constexpr const char* kAgentLockName = "lock";     ///< Locked with flock() whil
 /// Environment variables that `xylem run` passes through launchers to the processes of the job.
 constexpr const char* kEnvAddress = "XYLEM_ADDRESS";  ///< host:port[,host:port] of the front end.
 constexpr const char* kEnvRun = "XYLEM_RUN";          ///< Run id: kRunIdDigits hexadecimal digits.
-constexpr const char* kEnvKey = "XYLEM_KEY";          ///< 64 hexadecimal digits. A rank removes it.
+constexpr const char* kEnvKey = "XYLEM_KEY";          ///< 64 hexadecimal digits; removed by a rank.
 constexpr const char* kEnvTls = "XYLEM_TLS";          ///< "on" or "off".
 constexpr const char* kEnvBackend = "XYLEM_BACKEND";  ///< Absolute path of xylem-backend.
 constexpr const char* kEnvSample =

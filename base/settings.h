@@ -1,8 +1,7 @@
 #pragma once
 
-// Settings: options of a run that users can set in several places (cli/settings.h lists them). Each
-// component declares the component's settings in a Section, next to the struct that contains their
-// values:
+// Settings are options of a run that users can set in several places (cli/settings.h). Each
+// component declares its settings in a Section, next to the struct that contains the values:
 //
 //   struct PumpOptions {
 //     Nanos interval = 2 * kSecond;
@@ -16,7 +15,8 @@
 //   }
 //   Result<PumpOptions> options = read_section(pump_section(), values);
 //
-// No other code repeats the name, default, limits or help. A new setting is one more entry.
+// No other code repeats the name, default, limits or help. To add a setting, add an entry to the
+// Section.
 
 #include <cstdint>
 #include <functional>
@@ -49,26 +49,27 @@ struct SettingValue {
   bool is_default() const { return source == "default"; }
 };
 
-/// Returns the value of the setting `name`. There must be such a setting in `values`.
+/// Returns the value of the setting `name`. `values` must contain this setting.
 const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name);
 
 /// An error about a value. Its message begins with the source.
 Unexpected bad_setting(const SettingValue& setting, const std::string& why);
 
-// The next four functions convert the text of a value. They fail with kInvalidArgument on any other
-// text.
+// The next four functions convert the text of a value. They fail with kInvalidArgument if the text
+// is not valid.
 
 /// Converts "true" and "1" to true; "false", "0" and the empty text to false.
 Result<bool> to_switch(const SettingValue& setting);
 /// A whole number from 0 to `max`.
 Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t max);
-/// Converts a time (parse_duration) from `min` to `max`. `range` ends the error message: "from 1s
-/// to 1h".
+/// Converts a time from `min` to `max` (see parse_duration()). `range` is the end of the error
+/// message, for example "from 1s to 1h".
 Result<Nanos> to_duration(const SettingValue& setting, Nanos min, Nanos max,
                           const std::string& range);
 /// Returns the text if it is one of `choices`.
 Result<std::string> to_choice(const SettingValue& setting, const std::vector<std::string>& choices);
-/// The text as `parse` reads it. Its error message follows the source.
+/// Converts the text with `parse`. If `parse` fails, the error message has the source, then the
+/// message of `parse`.
 template <typename Parse>
 auto to_value(const SettingValue& setting, Parse parse) -> decltype(parse(setting.value)) {
   auto value = parse(setting.value);
@@ -101,8 +102,8 @@ void append(std::vector<Item>& items, const std::vector<Item>& more) {
 }
 
 /// Reads the settings of a section from `values`, which may contain other settings too. A setting
-/// without a value keeps its default. Fails with kInvalidArgument and the source of the first wrong
-/// value.
+/// without a value keeps its default. Fails with kInvalidArgument at the first wrong value; the
+/// message begins with this value's source.
 template <typename Options>
 Result<Options> read_section(const Section<Options>& section,
                              const std::vector<SettingValue>& values) {
@@ -192,7 +193,7 @@ Option<Options> number_option(const char* name, Number Options::*field, std::uin
           }};
 }
 
-/// A time from `min` to `max`. `range` ends the error message, as in to_duration().
+/// A time from `min` to `max`. `range` is the end of the error message, as in to_duration().
 template <typename Options>
 Option<Options> duration_option(const char* name, Nanos Options::*field, Nanos min, Nanos max,
                                 const char* range, const char* help) {

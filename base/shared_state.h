@@ -1,7 +1,7 @@
 #pragma once
 
-// State that several threads share. Code can reach it only under its lock, and a thread can wait
-// until it changes.
+// State that several threads share. Code can reach the state only under its lock. A thread can wait
+// until the state changes.
 //
 //   SharedState<Queue> queue;
 //
@@ -51,7 +51,7 @@ class SharedState {
     /// The value must not be used between unlock() and lock().
     void unlock() { lock_.unlock(); }
     void lock() { lock_.lock(); }
-    /// False if try_lock() has failed.
+    /// Returns false if try_lock() has failed.
     explicit operator bool() const { return lock_.owns_lock(); }
 
    private:
@@ -66,7 +66,7 @@ class SharedState {
 
   Locked lock() { return {std::unique_lock(mutex_), &changed_, &value_}; }
   Access<const Value> lock() const { return {std::unique_lock(mutex_), &changed_, &value_}; }
-  /// Does not wait. The result is false when another thread holds the lock.
+  /// Does not wait. The result converts to false when another thread has the lock.
   Locked try_lock() { return {std::unique_lock(mutex_, std::try_to_lock), &changed_, &value_}; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reading and writing a whole text file that a user names.
+// Reads and writes whole text files that a user names.
 
 #include <cstddef>
 #include <string>
@@ -20,11 +20,11 @@ constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
 Result<std::string> read_text_file(const std::string& path, std::string_view what,
                                    std::size_t most = kMaxTextBytes);
 
-/// Writes a new file, completely or not at all. Its mode is `mode` without the bits of the umask,
-/// from the start. With `overwrite` it replaces an existing file. Without `overwrite`, fails with
-/// kInvalidArgument if the path exists. Fails with kInvalidArgument if the path is a folder, and
-/// with kPermissionDenied or kInternal if the file cannot be written. The message begins with the
-/// path.
+/// Writes a new file, completely or not at all. From the start, the file's mode is `mode` without
+/// the bits of the umask. With `overwrite`, the new file replaces an existing file. Without
+/// `overwrite`, fails with kInvalidArgument if the path exists. Fails with kInvalidArgument if the
+/// path is a folder, or if an existing path is not a regular file. Fails with kPermissionDenied or
+/// kInternal if the file cannot be written. The message begins with the path.
 Result<void> write_text_file(const std::string& path, std::string_view text, bool overwrite,
                              unsigned mode = 0666);
 

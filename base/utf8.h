@@ -14,8 +14,8 @@ struct Utf8Character {
   std::size_t bytes = 0;
 };
 
-/// The first character of `text`, checked against the Unicode standard: overlong forms, surrogates,
-/// codes beyond U+10FFFF and truncated characters are invalid. `text` must not be empty.
+/// The first character of `text`. As in the Unicode standard, overlong forms, surrogates, codes
+/// beyond U+10FFFF and truncated characters are invalid. `text` must not be empty.
 Utf8Character first_character(std::string_view text);
 
 }  // namespace xylem

@@ -17,17 +17,17 @@ namespace xylem {
 /// means no deadline.
 ///
 /// Any thread may call add(); only the loop's thread calls the other functions. Attempts are called
-/// without a lock, so an attempt may add others.
+/// without a lock, so an attempt may add other attempts.
 ///
-/// The memory of an attempt is freed when the attempt succeeds, not at its deadline. So a program
+/// The memory of an attempt is freed when the attempt succeeds, not at the deadline. So a program
 /// that awaits each wave with a timeout of an hour keeps no memory of earlier waves. Timers cannot
 /// be cancelled. So a new timer is requested only if all running timers end after the next
 /// deadline. The number of timers depends on the number of different timeouts, not on the number of
 /// calls.
 class Waiters {
  public:
-  /// Returns true if the outcome was delivered or is no longer wanted; the attempt is then removed.
-  /// If `last` is true, this is the last call.
+  /// Returns true if the outcome was delivered, or if nobody wants it any more. The attempt is then
+  /// removed. If `last` is true, this is the last call.
   using Attempt = std::function<bool(bool last)>;
 
   /// Adds an attempt that must wait. Afterwards the caller must make the loop call try_all(), since
@@ -40,9 +40,9 @@ class Waiters {
   /// Tries all attempts for the last time, because no more events will come.
   void end();
 
-  /// Returns the time at which a new timer must end, if a new timer is needed. The caller starts
-  /// this timer. When the timer ends, the caller calls timer_ended() and try_all(). Call
-  /// next_timer() after each try_all().
+  /// If a new timer is needed, returns the time at which it must end. The caller starts this timer.
+  /// When the timer ends, the caller calls timer_ended() and try_all(). Call next_timer() after
+  /// each try_all().
   std::optional<Nanos> next_timer();
   void timer_ended(Nanos when) { state_.lock()->timers.erase(when); }
 

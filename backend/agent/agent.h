@@ -43,15 +43,16 @@ struct AgentOptions {
 
   /// To drain the rings means to read the new records in them. The agent drains at an interval
   /// between `busy_interval` and `idle_interval`. It chooses the interval so that, at the present
-  /// rate, the fullest ring fills to the share `wanted_fill`. If all cores of a host are busy, each
-  /// drain takes processor time from a rank. So drains should be rare and find many records. For
-  /// example, with a million records a second and a ring of 262,144, the agent drains every 33 ms.
-  /// The rest of the ring is for bursts, and for the time that the agent waits for a processor.
-  /// `busy_interval` is for ranks that poll: ten million records a second fill a ring of 262,144 in
-  /// 26 ms. A longer `idle_interval` saves wake-ups, the main cost of an idle agent. But if a burst
-  /// fills a ring between two drains, records are lost. An idle agent wakes when the run's time is
-  /// a multiple of `idle_interval`. Windows end and samples are taken at these times too. After the
-  /// end of the run it drains at least eight times a second, since the user waits for it.
+  /// rate, the fullest ring is filled to the share `wanted_fill` at the next drain. If all cores of
+  /// a host are busy, each drain takes processor time from a rank. So drains should be rare and
+  /// find many records. For example, with a million records a second and a ring of 262,144, the
+  /// agent drains every 33 ms. The rest of the ring is for bursts, and for the time that the agent
+  /// waits for a processor. `busy_interval` is for ranks that poll: ten million records a second
+  /// fill a ring of 262,144 in 26 ms. A longer `idle_interval` saves wake-ups, the main cost of an
+  /// idle agent. But if a burst fills a ring between two drains, records are lost. An idle agent
+  /// wakes when the run's time is a multiple of `idle_interval`. Windows end and samples are taken
+  /// at these times too. After the end of the run, the agent drains at least eight times a second,
+  /// because the user waits for it.
   Nanos busy_interval = 5 * kMillisecond;
   Nanos idle_interval = 125 * kMillisecond;
   double wanted_fill = 1.0 / 8;
@@ -65,23 +66,25 @@ struct AgentOptions {
   Nanos finish_patience = 2 * kSecond;
   /// Maximum time without a front end. Then the agent ends, and undelivered data is lost.
   Nanos orphan_limit = 60 * kSecond;
-  /// Maximum time without a front end after the front end has ended the run.
+  /// After the end of the run, this limit replaces `orphan_limit`.
   Nanos finish_orphan_limit = 5 * kSecond;
-  /// A borrowed descriptor that becomes readable when the agent must shut down; -1 for none.
+  /// A borrowed descriptor that becomes readable when the agent must shut down. The agent then
+  /// behaves as at the end of the run. -1: no descriptor.
   int terminate_fd = -1;
 };
 
-/// Life cycle: the agent first takes over all processes of a predecessor from the source. It
+/// Life cycle: first the agent gets all processes of a predecessor from its ProcessSource. It
 /// connects to the front end, reports its host, and gets leaf id, parents and control. Then it
-/// connects to its parent and drains, journals, sends and resends. It ends when the run is over, or
-/// when all processes have ended and no new process has come for a while. To end, it closes the
-/// listener, sends the last window and waits for all acknowledgements. Then it says goodbye,
-/// removes the host's folder and stops the network with code 0.
+/// connects to its parent. It drains the rings, journals packets and sends them until they are
+/// acknowledged. It ends when the run is over, or when all processes have ended and no new process
+/// has come for a while. To end, it closes the listener, removes the host's folder, sends the last
+/// window and waits for all acknowledgements. Then it says goodbye and stops the network with code
+/// 0.
 ///
 /// After too long without a front end, the agent logs how many calls are lost and ends with
-/// kGaveUp. It ends immediately if the front end refuses its first connection, since a wrong key
-/// stays wrong. A worker may die at any point; then a new Agent with the same journal and segments
-/// continues. Single-threaded, driven by a Network. All references are borrowed.
+/// kGaveUp. It ends immediately if the front end refuses the agent's first connection, because a
+/// wrong key stays wrong. A worker may die at any point; then a new Agent with the same journal and
+/// segments continues. Single-threaded, driven by a Network. All references are borrowed.
 class Agent final : public overlay::Node {
  public:
   static constexpr int kGaveUp = 1;
@@ -153,16 +156,17 @@ class Agent final : public overlay::Node {
   std::map<int, std::pair<Lane, UniqueFd>> pidfds_;
   std::size_t processes_seen_ = 0;
 
-  Nanos encode_at_ = 0;  // Encoding starts at this time, even if the clock is still unknown; 0: not
-                         // yet set, because place or control is missing.
+  // Encoding starts at this time, even if the clock is still unknown. 0: place or control is still
+  // missing.
+  Nanos encode_at_ = 0;
   bool encoding_ = false;
 
   Nanos next_drain_ = 0;
   Nanos last_drain_ = 0;
   Nanos interval_ = 0;
-  Nanos quiet_since_ = 0;  // When the last process registered or ended.
+  Nanos quiet_since_ = 0;  // Time when the last process registered or ended.
   bool door_is_closed_ = false;
-  Nanos finish_at_ = 0;  // When the run ended; 0: it has not ended.
+  Nanos finish_at_ = 0;  // Time when the run ended; 0: it has not ended.
 };
 
 }  // namespace xylem::backend

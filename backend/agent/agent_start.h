@@ -1,7 +1,7 @@
 #pragma once
 
-// How a process becomes the agent of a host: the settings in its environment, how long it stays,
-// and its message to the launcher.
+// The start of an agent. These functions read its settings from the environment, and tell the
+// launcher that it is ready.
 
 #include <cstddef>
 #include <string>
@@ -14,19 +14,20 @@
 
 namespace xylem::backend {
 
-/// How long an agent stays on its host.
+/// Decides when an agent ends.
 enum class Stay {
-  kWithRanks,  ///< A rank has started the agent. It ends soon after the host's last rank.
-  kUntilTold,  ///< A launcher has started it beside the job, and starts no other. It ends with the
-               ///< run, also if there are no ranks.
-  kWithFound,  ///< A launcher has started it for ranks that are already running. It ends with them.
+  kWithRanks,  ///< A rank has started the agent. The agent ends soon after the host's last rank.
+  kUntilTold,  ///< A launcher has started the agent beside the job. No other agent follows, so it
+               ///< ends with the run, even if no rank has registered.
+  kWithFound,  ///< A launcher has started the agent for ranks that are already running. The agent
+               ///< ends with these ranks.
 };
 
 /// The settings that an agent gets from its starter.
 struct AgentStart {
   Stay stay = Stay::kWithRanks;
   std::string run;
-  std::string address;  ///< The front end's, as net::parse_addresses() reads it.
+  std::string address;  ///< The front end's addresses, as net::parse_addresses() reads them.
   std::string folder;   ///< The run's folder on this host.
   std::string host;     ///< The name to show for this host.
   bool tls = true;
@@ -35,22 +36,21 @@ struct AgentStart {
 };
 
 /// Reads the settings from the environment (base/run_contract.h). An agent that a launcher starts
-/// needs no XYLEM_FOLDER and XYLEM_HOST: it uses the run's folder and this host's name. Fails with
-/// kInvalidArgument and the name of the variable if one is missing or empty.
+/// needs neither XYLEM_FOLDER nor XYLEM_HOST: it uses the run's folder and this host's name. If a
+/// variable is missing or empty, fails with kInvalidArgument and the variable's name.
 Result<AgentStart> read_agent_start(Stay stay);
 
-/// The options of the worker. The caller adds what the network tells: host_key and addresses of the
-/// host; and the descriptors.
+/// The options of the worker. The caller adds the host's key and addresses, and the descriptors.
 AgentOptions agent_options(const AgentStart& start, std::vector<wire::Address> front_end);
 
-/// The options of the guard. The journal is at most as large as RLIMIT_FSIZE allows, in whole
-/// pages, because this limit holds for shared memory too.
+/// The options of the guard. The journal is at most as large as RLIMIT_FSIZE, in whole pages,
+/// because this limit applies to shared memory too.
 GuardOptions guard_options(const AgentStart& start);
 
-/// Tells a launcher on standard output that the agent of `host` is ready. `ranks` is the number of
-/// ranks that the agent has found. `note` is a sentence about a problem, or "".
-/// launch::LaunchedAgents reads this line. Then replaces the three standard streams by /dev/null,
-/// so that the launcher does not wait for further output.
+/// Prints one line on standard output, which tells the launcher that the agent of `host` is ready.
+/// `ranks` is the number of ranks that the agent has found. `note` is a sentence about a problem,
+/// or "". launch::LaunchedAgents reads this line. Then announce_ready() replaces the three standard
+/// streams by /dev/null, so that the launcher does not wait for further output.
 void announce_ready(const std::string& host, std::size_t ranks, const std::string& note);
 
 }  // namespace xylem::backend

@@ -16,14 +16,14 @@ namespace xylem::backend {
 
 enum class ChannelKind : std::uint32_t {
   // Guard to worker.
-  kProcess = 1,  ///< A process; all fields are set. The descriptor is its segment. If there is no
-                 ///< segment, `unwatched` says why.
+  kProcess = 1,  ///< A process; all fields are set. The descriptor is the process's segment. If
+                 ///< there is no segment, `unwatched` says why.
   kReady = 2,    ///< The guard has sent all processes that it has; `lane` is the next free lane.
   kDrained = 3,  ///< Answer to kDrain: the guard has sent all processes that had connected.
   // Worker to guard.
   kForget = 16,  ///< The last account of the process of `lane` is journalled.
-  kDrain = 17,   ///< Accept the connections in the socket's queue. No more can come: the socket's
-                 ///< name is removed.
+  kDrain = 17,   ///< Accept the connections in the socket's queue. No more can come, because the
+                 ///< socket's name is removed.
   kListen = 18,  ///< Descriptor: the new listening socket.
 };
 
@@ -39,14 +39,14 @@ struct ChannelMessage {
   char unwatched[160] = {};
 };
 
-/// Convert a process's description to a message and back.
+/// These two functions convert a process's description to a message and back.
 ChannelMessage message_of(Lane lane, std::uint32_t pid, std::uint64_t start_time,
                           const wire::ProcessRow& row);
 wire::ProcessRow row_of(const ChannelMessage& message);
 
-/// Receives without waiting. It accepts at most two descriptors and closes any others. Returns the
-/// number of bytes, 0 if the peer has closed the channel, or -1 with errno. `*were_cut` is set to
-/// true if the kernel had to drop descriptors.
+/// Receives without waiting. It accepts at most two descriptors and closes all further descriptors.
+/// Returns the number of bytes, 0 if the peer has closed the channel, or -1 with errno. `*were_cut`
+/// is set to true if the kernel had to drop descriptors.
 ssize_t receive_with_fds(int socket, void* bytes, std::size_t size,
                          std::vector<UniqueFd>& descriptors, bool* were_cut = nullptr);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Journals chunks (wire/chunk.h). A chunk has single records of one process. Only a run with
-// `--detail trace` has chunks.
+// Journals chunks (wire/chunk.h). A chunk contains single records of one process, not sums. Only a
+// run with `--detail trace` has chunks.
 
 #include <cstddef>
 #include <vector>
@@ -16,9 +16,9 @@
 
 namespace xylem::backend {
 
-/// Makes a chunk when a process has enough waiting records (kMaxChunkEvents), or when its oldest
-/// waiting record is too old. Also makes a chunk when a ring of the process fills, or when the
-/// process has ended. Not thread-safe. Borrows its arguments.
+/// Makes a chunk when kMaxChunkEvents records of a process wait, or when the oldest waiting record
+/// is too old. Also makes a chunk when a ring of the process fills, or when the process has ended.
+/// Not thread-safe. Borrows its arguments.
 class ChunkWriter {
  public:
   /// `chunk_age`: maximum age of a record before it goes into a chunk.

@@ -1,8 +1,8 @@
 #pragma once
 
-// The core of the agent. It takes records out of all rings of a host, and puts packets into the
-// journal: registrations, windows and chunks. It does not use the network or timers, and starts no
-// processes.
+// The core of the agent. The Collector reads records from all rings of a host, and puts packets
+// into the journal: registrations, windows and chunks. It does not use the network or timers, and
+// starts no processes.
 //
 // A ring's tail moves only after the journal has committed the records. So a Collector may be
 // destroyed at any point. A new Collector with the same journal and segments continues from the
@@ -11,13 +11,13 @@
 // The Collector decides the order of the work. These classes do the work:
 //
 //   registration_writer.h   announces each process and its functions
-//   silence_watch.h         processes that make no calls
-//   window_writer.h         rings -> windows, with the account of each process
-//   chunk_writer.h          rings -> chunks, if the run wants them
-//   loss_writer.h           rings that cannot be mapped -> tombstones
+//   silence_watch.h         finds processes that make no calls
+//   window_writer.h         makes windows from rings, with the account of each process
+//   chunk_writer.h          makes chunks from rings, if the run wants chunks
+//   loss_writer.h           makes tombstones for rings that cannot be mapped
 //
-// They read rings with record_reader.h, and write into the journal with packet_writer.h. The values
-// of a drain are in drain.h, and the values of a process are in watched_process.h.
+// These classes read rings with record_reader.h, and write into the journal with packet_writer.h.
+// The values of a drain are in drain.h. The values of a process are in watched_process.h.
 
 #include <cstdint>
 #include <functional>
@@ -58,15 +58,15 @@ struct CollectorOptions {
   /// pause early.
   Nanos full_pause = 200 * kMillisecond;
   /// If there is no address space to map the rings of an ended process, mapping is retried for this
-  /// long. Other processes may end in this time and free address space. After this time the records
+  /// long. Meanwhile other processes may end and free address space. After this time the records
   /// are lost.
   Nanos mapping_patience = 1 * kSecond;
   /// Returns whether a signal has stopped the process. It is called for processes that make no
   /// calls.
   std::function<bool(std::uint32_t pid, std::uint64_t start_time)> is_stopped = backend::is_stopped;
-  /// The clock of the `now` arguments. A drain reads it at its begin, and again after it has read
-  /// records. No record that was read ended after the second time. The argument `now` may be too
-  /// early for this purpose.
+  /// The clock of the `now` arguments. A drain reads this clock at its begin, and again after it
+  /// has read records. All these records ended before the second reading. The argument `now` does
+  /// not have this property: it may be too early.
   std::function<Nanos()> clock = monotonic_now;
   /// The source of tick pairs.
   std::function<TickPair()> read_pair = read_tick_pair;
@@ -77,7 +77,9 @@ struct DrainOutcome {
   /// Share of a ring, 0 to 1, that was filled since the last drain; the maximum over all rings.
   double fill = 0;
   bool unfinished = false;  ///< Records are left: drain again immediately.
-  Nanos next_due = 0;  ///< When a window or chunk must be sealed (monotonic); 0: nothing waits.
+  /// Time of the next necessary drain, for example because a window must be sealed (monotonic). 0:
+  /// no drain is necessary.
+  Nanos next_due = 0;
 };
 
 /// Order of calls: call add() for each process, also for each process of a predecessor. Call
@@ -90,15 +92,15 @@ class Collector {
   Collector& operator=(const Collector&) = delete;
 
   /// Adds a process that has registered or that a predecessor watched. Applies the journal's
-  /// progress to its segment. The process may have ended already.
+  /// progress to the process's segment. The process may have ended already.
   void add(Lane lane, Segment segment, bool ended, Nanos now);
   /// Reports a process that cannot be watched (row.unwatched) and finishes it.
   void add_unwatched(const wire::ProcessRow& row) { registrations_.add_unwatched(row); }
   /// Notes that the process has ended: it writes no more records.
   void process_ended(Lane lane);
 
-  /// Sets leaf and control. Before the first call of configure(), drain() does nothing. configure()
-  /// may be called again; a new window length applies from the next slice of time on.
+  /// Sets leaf and control. Before the first call of configure(), drain() reads no records.
+  /// configure() may be called again; a new window length applies from the next slice of time on.
   void configure(LeafId leaf, const wire::Control& control);
   bool is_configured() const noexcept { return is_configured_; }
   /// Sets the offset between clocks: time of the front end = monotonic time of this host + offset.
@@ -111,7 +113,8 @@ class Collector {
   /// until `unfinished` is false.
   DrainOutcome flush(Nanos now);
 
-  /// Switches capture off in all remaining processes. Records that they still write are not read.
+  /// Switches capture off in all remaining processes. Records that these processes still write are
+  /// not read.
   void stop_capture();
 
   /// Journals the leaf's last window (Packet.last), empty or not. Returns false when the journal is
@@ -123,17 +126,17 @@ class Collector {
 
   /// Packets journalled since the last call, in order.
   std::vector<PacketKey> take_appended() { return packets_.take_written(); }
-  /// The finished processes: their last accounts were journalled since the last call. The collector
-  /// has forgotten these processes.
+  /// The processes whose last accounts were journalled since the last call. The collector has
+  /// forgotten these processes.
   std::vector<Lane> take_finished() { return processes_.take_finished(); }
 
-  /// True while a process is in MPI_Init, at most kLongestStart after it registered. Many records
-  /// may follow as soon as MPI_Init returns.
+  /// True while any process is in MPI_Init. Many records may follow as soon as MPI_Init returns. A
+  /// process counts for at most kLongestStart after it registered.
   bool is_anybody_starting(Nanos now) const;
   static constexpr Nanos kLongestStart = 60 * kSecond;
 
   std::size_t processes() const noexcept { return processes_.size(); }
-  /// Processes that have not ended.
+  /// Number of processes that have not ended.
   std::size_t living() const;
   /// True when all rings are empty and all records that were read are journalled.
   bool is_idle() const;

@@ -21,11 +21,12 @@ struct Drain {
 
   Nanos now = 0;      ///< Begin of the drain, monotonic.
   Nanos run_now = 0;  ///< Begin of the drain, run time.
-  /// When the drain last read records, run time. No record that was read ended later.
+  /// Run time when the drain last read records. All records that it has read ended before this
+  /// time.
   Nanos read_at = 0;
   std::uint64_t round = 0;  ///< Number of this drain, from 1.
-  /// True in a flush: everything is read and sealed, whatever its age. Capture has been stopped
-  /// before, so processes write nothing meanwhile.
+  /// True in a flush: everything is read and sealed, whatever its age. No process writes records
+  /// any more.
   bool everything = false;
   std::size_t budget = 0;  ///< Number of records that the drain may still read.
 

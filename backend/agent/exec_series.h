@@ -19,16 +19,17 @@ namespace xylem::backend {
 /// Only one run of the program exists at a time. Each run has a separate process group. When a run
 /// is killed, the whole group is killed. A run gives a sample if it ends with code 0 and has
 /// printed at least one number; metric_text.h parses the output. A run fails if the program cannot
-/// be started, ends with an error, or exceeds the timeout. It also fails if the program prints more
-/// than kMaxOutput bytes, or no number. A failure is logged once, and again if the next failure is
-/// of another kind. The pause before the next run doubles with each failure, up to kLongestPause. A
-/// killed program may wait for a device and not end. After kLongestDeath this is logged. The next
-/// run starts only after the killed program has ended.
+/// be started, ends with an error, or exceeds the timeout. A run also fails if the program prints
+/// no number, or more than kMaxOutput bytes. A failure is logged once, and again if the next
+/// failure is of another kind. After a failure there is a pause before the next run. The pause
+/// doubles with each further failure, up to kLongestPause. A killed program may wait for a device
+/// and not end. After kLongestDeath this is logged. The next run starts only after the killed
+/// program has ended.
 ///
 /// The program has the agent's environment and no standard input. It gets SIGKILL when the agent's
 /// worker dies. When the program ends, its children are killed. If the worker was killed, the guard
-/// kills the program's children. Calls block only for a fork, and stop() for at most 20 ms. Not
-/// thread-safe.
+/// kills the program's children. A call blocks at most for one fork. Only stop() and the destructor
+/// may block longer, up to 20 ms. Not thread-safe.
 class ExecSeries final : public SeriesSource {
  public:
   static constexpr std::size_t kMaxOutput = 256u << 10;
@@ -47,8 +48,8 @@ class ExecSeries final : public SeriesSource {
   std::optional<Reading> take(overlay::Network& network, Nanos now) override;
   const wire::SeriesLayout& layout() const override { return layout_; }
   bool on_readable(overlay::Network& network, int fd, Nanos now) override;
-  /// When the program exceeds its timeout and must be killed. After it was killed: when to log that
-  /// it has not ended. 0: there is nothing to do.
+  /// The time at which the program exceeds its timeout and must be killed. After the kill: the time
+  /// at which to log that the program has not ended. 0: there is nothing to do.
   Nanos next_due() const override { return child_ > 0 && !told_stuck_ ? look_at_ : 0; }
   void stop(overlay::Network& network) override;
 
@@ -69,8 +70,8 @@ class ExecSeries final : public SeriesSource {
   std::size_t place_in_groups_;
   wire::SeriesLayout layout_;
   std::map<std::string, std::size_t, std::less<>> place_;  // Position of each metric in the layout.
-  std::vector<double> before_;  // Previous value of each counter, at its position in the layout;
-                                // NaN: none.
+  // Previous value of each counter, at the counter's position in the layout; NaN: none.
+  std::vector<double> before_;
 
   pid_t child_ = 0;
   UniqueFd pidfd_, output_;

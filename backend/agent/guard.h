@@ -1,7 +1,7 @@
 #pragma once
 
-// The small and therefore robust half of the agent. It keeps the memory of rings and journal, and
-// restarts the worker when the worker dies. The worker does everything else.
+// The guard is the small and therefore robust half of the agent. It keeps the memory of rings and
+// journal, and restarts the worker when the worker dies. The worker does everything else.
 //
 //   rank --registers--> guard --segment, pidfd--> worker --packets--> tree
 //                        | memfds of rings and journal
@@ -38,7 +38,7 @@ struct WorkerInheritance {
   UniqueFd listener;  ///< For GuardChannel.
   UniqueFd journal;   ///< Memory for the Journal, `journal_bytes` large.
   /// Process groups of the programs of services. When a worker has died, the guard kills the groups
-  /// of its programs. Never null in a worker.
+  /// of the worker's programs. Never null in a worker.
   ProgramGroups* programs = nullptr;
 };
 
@@ -46,9 +46,10 @@ struct WorkerInheritance {
 struct HeldProcess {
   std::uint32_t pid = 0;
   std::uint64_t start_time = 0;
-  UniqueFd segment;  ///< If there is none, `row` says why the process is not watched.
-  UniqueFd pidfd;    ///< If there is none, the process has ended. The guard does not need the pidfd
-                     ///< and closes it.
+  UniqueFd segment;  ///< If there is no segment, `row` says why the process is not watched.
+  /// If there is no pidfd, the process has ended. The guard closes the pidfd, because it does not
+  /// need it.
+  UniqueFd pidfd;
   wire::ProcessRow row;
 };
 
@@ -58,10 +59,10 @@ using WorkerMain = std::function<int(WorkerInheritance)>;
 
 /// Accepts registrations at `listener`, and keeps a worker running. The processes in `present` are
 /// treated as if they had registered. The guard forwards SIGTERM to the worker, which then shuts
-/// down. It ignores SIGINT and SIGHUP. Call run_guard() in a process without other threads.
+/// down. The guard ignores SIGINT and SIGHUP. Call run_guard() in a process without other threads.
 ///
-/// When a worker exits by itself, returns its exit code. A worker that a signal has killed is
-/// restarted. If workers die too often, or a worker cannot be restarted, removes the folder and
+/// When a worker exits by itself, returns the worker's exit code. A worker that a signal has killed
+/// is restarted. If workers die too often, or a worker cannot be restarted, removes the folder and
 /// returns 3. Fails with kExhausted or kInternal when memory or a process cannot be created at the
 /// start.
 Result<int> run_guard(const GuardOptions& options, UniqueFd listener, const WorkerMain& worker,

@@ -14,12 +14,13 @@
 
 namespace xylem::backend {
 
-/// The worker's source of processes: those that the guard already has, and those that register
-/// later. When the guard dies, the channel itself accepts registrations, with its copy of the
-/// listening socket. A guard that does not answer close() within `patience` is killed and counts as
-/// dead, because only one process may accept at the listener. If a process waits at the listener
-/// because no descriptor is free, close() also waits up to `patience` before it closes the
-/// listener. Not thread-safe; nothing blocks.
+/// The worker's source of processes. First come the processes that the guard already has, then
+/// those that register later. When the guard dies, the channel itself accepts registrations, with
+/// its copy of the listening socket. Only one process may accept at the listener. So if the guard
+/// does not answer close() within `patience`, it is killed and counts as dead.
+///
+/// A process may wait at the listener because no descriptor is free. Then the answer to close() is
+/// delayed, but at most by `patience`. Not thread-safe; nothing blocks.
 class GuardChannel final : public ProcessSource {
  public:
   static constexpr Nanos kPatience = 5 * kSecond;

@@ -1,9 +1,9 @@
 #pragma once
 
-// Handles records of rings that the agent could not map because address space or memory was
-// missing. These records are lost, and the account says so. The journal gets tombstones of a window
-// and of a chunk for them (wire/tombstone.h). So the loss is counted only once, even if a worker
-// dies.
+// A LossWriter handles the records of rings that the agent could not map, because address space or
+// memory was missing. These records are lost, and the account says so. The journal gets tombstones
+// for these records: one of a window and, if the run has chunks, one of a chunk (wire/tombstone.h).
+// So the loss is counted only once, even if a worker dies.
 //
 //   ring 0, mapped       3 calls, read       -> rows of windows: 3 calls
 //   ring 1, not mapped   5 calls, records    -> tombstone of a window: 5 calls
@@ -21,8 +21,8 @@
 namespace xylem::backend {
 
 /// Gives up the unreadable records of ended processes. While a process lives, its unreadable
-/// records wait in the ring: another process may end and free address space. While the ring is
-/// full, new records are lost. Not thread-safe. Borrows its arguments.
+/// records wait in the ring, because another process may end and free address space. While the ring
+/// is full, new records are lost. Not thread-safe. Borrows its arguments.
 class LossWriter {
  public:
   /// `patience`: how long to retry mapping after the end of a process.
@@ -38,7 +38,7 @@ class LossWriter {
   /// when the journal is full.
   bool drain(const Drain& drain);
 
-  /// When the process's unreadable records are given up; 0: there are none.
+  /// The time at which the process's unreadable records are given up; 0: it has none.
   Nanos next_due(const WatchedProcess& process) const;
 
  private:

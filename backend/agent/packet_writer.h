@@ -19,8 +19,8 @@ class PacketWriter {
  public:
   PacketWriter(Journal& journal, Nanos full_pause) : journal_(journal), full_pause_(full_pause) {}
 
-  /// Returns false when the journal is full; then the pause begins. Also returns true for a packet
-  /// that a predecessor has already journalled; that packet is not listed again. If the journal
+  /// Returns false when the journal is full; then the pause begins. If the journal already contains
+  /// a packet with the same identity, returns true and does not list the packet. If the journal
   /// gives up older packets to make room, this is logged once.
   bool write(const Draft& draft, Nanos now);
 

@@ -17,11 +17,11 @@ struct NewProcess {
   Lane lane{};
   std::uint32_t pid = 0;
   std::uint64_t start_time = 0;
-  UniqueFd segment;  ///< If there is none, `row` says why.
+  UniqueFd segment;  ///< If there is no segment, `row` says why.
   UniqueFd pidfd;    ///< Readable when the process has ended. If there is no pidfd, the process has
                      ///< already ended.
-  /// The process's own description. If `unwatched` gives a reason, there is no segment, and there
-  /// may be no pidfd.
+  /// The process's own description. If row.unwatched gives a reason, there is no segment, and
+  /// perhaps no pidfd.
   wire::ProcessRow row;
 };
 
@@ -32,7 +32,8 @@ struct SourceEvent {
     kProcess,
     kReady,   ///< All processes that a predecessor watched have been returned.
     kClosed,  ///< Answer to close(): no process can register any more.
-    kOpen,    ///< Answer to close(): still open, because a process has registered or is about to.
+    kOpen,  ///< Answer to close(): the source is still open, because a process has registered or is
+            ///< about to register.
   };
   Kind kind = Kind::kNothing;
   NewProcess process;
@@ -46,10 +47,11 @@ class ProcessSource {
  public:
   virtual ~ProcessSource() = default;
 
-  /// The descriptor to watch. May change in take() or close().
+  /// The descriptor to watch. take() and close() may change it.
   virtual int fd() const = 0;
   virtual SourceEvent take() = 0;
-  /// Call it when the last account of the process is journalled: its segment is no longer needed.
+  /// Call it when the last account of the process is journalled. The process's segment is then no
+  /// longer needed.
   virtual void forget(Lane lane) = 0;
   /// Asks the source to accept no more processes. A later take() returns the answer. If processes
   /// have registered meanwhile, take() returns these processes first, and then kOpen. Otherwise it

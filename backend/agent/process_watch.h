@@ -11,9 +11,9 @@ namespace xylem::backend {
 /// The interface of the service `process` for the rest of the back end. services.h implements it.
 /// If the run's configuration does not name this service, calls only maintain the list.
 ///
-/// Not thread-safe. No call blocks, fails or sends signals. Call add() once for each lane; the
-/// place in the tree need not be known. Call remove() when the process has ended. A worker that
-/// replaces a dead worker adds its processes again.
+/// Not thread-safe. No call blocks, fails or sends signals. Call add() once for each lane, even
+/// before the agent has its place in the tree. Call remove() when the process has ended. A worker
+/// that replaces a dead worker adds its processes again.
 class ProcessWatch {
  public:
   virtual ~ProcessWatch() = default;
@@ -25,12 +25,12 @@ class ProcessWatch {
   };
 
   /// Measures `row.pid` with each sample from now on, for the rank of `row.lane`. A lane belongs to
-  /// one process of this leaf for the whole run. With kElsewhere only lane and pid are used. When
-  /// the process has ended, or its pid was reused, it is no longer measured. If a lane is added
-  /// again, the new row replaces the old one.
+  /// one process of this leaf for the whole run. With kElsewhere, add() uses only lane and pid.
+  /// When the process has ended, or its pid was reused, it is no longer measured. If a lane is
+  /// added again, the new row replaces the old one.
   virtual void add(const wire::ProcessRow& row, Announced announced) = 0;
 
-  /// The process has ended. Unknown lanes are ignored.
+  /// Call it when the process has ended. Unknown lanes are ignored.
   virtual void remove(Lane lane) = 0;
 };
 

@@ -15,12 +15,13 @@
 
 namespace xylem::backend {
 
-/// One process group number per service. The numbers are in memory that all processes forked later
-/// share. The child enters its group before exec, so the program never runs without an entry.
+/// One process group number per service. All processes that are forked later share the memory of
+/// these numbers. The child enters its group before exec, so the program never runs without an
+/// entry.
 ///
 /// The kernel does not reuse a group's number while a process of the group lives, so end_all()
-/// kills no other processes. There is one exception: the group ended just before the worker was
-/// killed, and its number was reused immediately.
+/// kills no other processes. There is one exception: a group ends just before the worker is killed,
+/// and the group's number is reused immediately.
 class ProgramGroups {
  public:
   /// If there is no memory, all calls do nothing.

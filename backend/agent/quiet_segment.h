@@ -1,8 +1,8 @@
 #pragma once
 
 // The segment of a rank without the capture library. Nothing writes into it, so the rank has no
-// calls. In everything else, from its row in the store to its account, it is treated as any other
-// rank.
+// calls. Otherwise the rank is treated like any other rank: it also has a row in the store and an
+// account.
 
 #include <span>
 #include <vector>
@@ -15,11 +15,11 @@ namespace xylem::backend {
 
 /// Makes the segment and a pidfd. Does not touch the process. A process that has ended, or whose
 /// pid was reused, has no pidfd and counts as ended. Fails with kExhausted or kInternal when the
-/// memory for the segment cannot be made.
+/// memory for the segment or the pidfd cannot be created.
 Result<HeldProcess> hold_quietly(const FoundRank& rank);
 
-/// Does this for each of `ranks`, and leaves out processes that have ended. Fails as
-/// hold_quietly() for the first rank that fails.
+/// Calls hold_quietly() for each of `ranks`, and leaves out processes that have ended. Fails with
+/// the first error of hold_quietly().
 Result<std::vector<HeldProcess>> hold_all_quietly(std::span<const FoundRank> ranks);
 
 }  // namespace xylem::backend

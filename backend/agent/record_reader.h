@@ -32,15 +32,17 @@ struct RunTimes {
 /// In each drain call read_clock() first. Not thread-safe.
 class RecordReader {
  public:
-  /// Number of records read at a time. These records and their times fit into a processor's
-  /// first-level cache.
+  /// Number of records read at a time. This number of records, with their times, fits into a
+  /// processor's first-level cache.
   static constexpr std::size_t kBatch = 256;
 
-  /// `clock` is the clock of Drain::now; `read_pair` reads a tick counter and that clock together.
+  /// `clock` is the clock of Drain::now; `read_pair` reads the tick counter and this clock
+  /// together.
   RecordReader(std::function<Nanos()> clock, std::function<TickPair()> read_pair)
       : clock_(std::move(clock)), read_pair_(std::move(read_pair)) {}
 
-  /// Reads a tick pair if one is due and the clock of at least one process is the tick counter.
+  /// Reads a tick pair if a pair is due and at least one process uses the tick counter as its
+  /// clock.
   void read_clock(const WatchedProcesses& processes, Nanos now);
   /// When to call read_clock() again to make this process readable; 0: not necessary.
   Nanos next_pair(const WatchedProcess& process) const;

@@ -13,10 +13,10 @@
 
 namespace xylem::backend {
 
-/// Accepts registrations (capture/core/ring.h) and checks them. According to the kernel, the sender
-/// must be the same user. It must send one segment descriptor, or the reason why there is no
-/// segment. All other registrations are refused. The listener does not check whether the process
-/// still lives, so the result has no pidfd.
+/// Accepts registrations (capture/core/ring.h) and checks them. The kernel must confirm that the
+/// sender runs as the same user. The sender must use the same layout version. It must send one
+/// segment descriptor, or the reason why there is no segment. All other registrations are refused.
+/// The listener does not check whether the process still lives, so the result has no pidfd.
 ///
 /// If no descriptor is free for a segment, the process is accepted without its segment, and its row
 /// says why. If no descriptor is free even for the connection, the connection stays in the socket's

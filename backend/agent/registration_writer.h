@@ -15,14 +15,15 @@
 namespace xylem::backend {
 
 /// Announces each process when it registers, and again when its rank or its functions become known.
-/// If several processes have the same function table, it is journalled once. Not thread-safe.
-/// Borrows its arguments.
+/// If several processes have the same function table, the table is journalled once. Not
+/// thread-safe. Borrows its arguments.
 class RegistrationWriter {
  public:
   RegistrationWriter(std::string host, PacketWriter& packets, WatchedProcesses& processes)
       : host_(std::move(host)), packets_(packets), processes_(processes) {}
 
-  /// Adds a process that cannot be watched (row.unwatched). It is announced, then finished.
+  /// Adds a process that cannot be watched (row.unwatched). The process is announced, then
+  /// finished.
   void add_unwatched(const wire::ProcessRow& row) { unwatched_.push_back(row); }
 
   /// Journals new announcements. Returns false when the journal is full; the rest waits for the

@@ -13,9 +13,12 @@ namespace xylem::backend {
 
 /// The run's folder on this host and its files. The capture library follows the same rules. A
 /// process has the lock while it registers or ends. A lock file that was removed from the folder
-/// does not count. A RunFolder refers to the folder that was at the path when the RunFolder was
-/// constructed. If that folder was removed, calls do nothing, even if a later agent has made a new
-/// folder at the path. A copy refers to the same folder, but does not hold the lock.
+/// does not count.
+///
+/// A RunFolder refers to the folder that was at the path when the RunFolder was constructed. If
+/// this folder was removed, try_lock() and remove() do nothing, even if a later agent has made a
+/// new folder at the path. A copy of a RunFolder refers to the same folder, but does not hold the
+/// lock.
 class RunFolder {
  public:
   explicit RunFolder(std::string path);
@@ -31,15 +34,16 @@ class RunFolder {
 
   bool is_there() const;
   const std::string& path() const noexcept { return path_; }
-  /// Takes the lock if it is free, and holds it until unlock() or remove(). False also if there is
-  /// no folder.
+  /// Takes the lock if it is free, and holds it until unlock() or remove(). Returns false if
+  /// another process has the lock, or if there is no folder.
   bool try_lock();
   void unlock() { lock_.reset(); }
   /// Unlinks the socket; open connections stay.
   void unlink_socket();
   /// True if a process accepts connections at the socket, or if this is not known.
   bool is_answered() const;
-  /// A new listening socket at the socket's path. Fails with kInternal.
+  /// Opens a new listening socket at the socket's path. Fails with kInvalidArgument if the path is
+  /// too long for a socket, and else with kInternal.
   Result<UniqueFd> listen();
   /// Removes the folder's files, the lock last, and then the folder. If another process has started
   /// to use the folder again, the folder stays.
@@ -59,8 +63,8 @@ std::string own_run_folders();
 /// Removes this user's left-over run folders on this host. A folder is left over when all processes
 /// of its run were killed together. The function visits all paths that begin with `prefix` (see
 /// own_run_folders()). It takes a folder's lock first. It removes the folder only if no process
-/// uses the folder or answers at its socket. A process that starts to use the folder at that moment
-/// makes it again. Returns the number of removed folders.
+/// uses the folder or answers at its socket. If a process starts to use the folder at that moment,
+/// it makes a new folder. Returns the number of removed folders.
 std::size_t sweep_run_folders(const std::string& prefix);
 
 }  // namespace xylem::backend

@@ -3,9 +3,9 @@
 // The agent's view of a monitored process's segment (capture/core/ring.h).
 //
 // The process is not trusted: it may write anything, at any time. This class checks all data of the
-// process. So a hostile process can make only the numbers of this process wrong. Sizes are checked
-// against the file, which is sealed against shrinking. Offsets are computed from constants, indices
-// are masked, and records are copied before use.
+// process. So a hostile process can falsify only its own numbers. Sizes are checked against the
+// file, which is sealed against shrinking. Offsets are computed from constants, indices are masked,
+// and records are copied before use.
 
 #include <cstdint>
 #include <span>
@@ -26,10 +26,9 @@ namespace xylem::backend {
 struct SegmentCounters {
   std::uint64_t calls = 0;          ///< All calls, also those of threads without a ring.
   std::uint64_t lost = 0;           ///< Lost calls, also those of threads without a ring.
-  std::uint64_t lost_messages = 0;  ///< Sends whose record was dropped because the ring was full.
+  std::uint64_t lost_messages = 0;  ///< Sends without a record, because the ring was full.
   std::uint64_t lost_message_bytes = 0;
-  std::uint64_t lost_receives = 0;       ///< Receives whose record was dropped because the ring was
-                                         ///< full.
+  std::uint64_t lost_receives = 0;       ///< Receives without a record, because the ring was full.
   std::uint64_t untracked_receives = 0;  ///< Receives whose completion could not be followed.
   bool operator==(const SegmentCounters&) const = default;
 };
@@ -51,7 +50,8 @@ class Segment {
   std::uint64_t start_time() const noexcept { return start_time_; }
   capture::ClockKind clock() const noexcept { return clock_; }
   capture::ProcessState state() const noexcept;
-  /// The caller sets `lane`. World, rank and size are set if MPI_Init has returned.
+  /// Describes the process. The caller sets `lane`. World, rank and size are set if MPI_Init has
+  /// returned.
   wire::ProcessRow describe() const;
   /// The function table; empty before the process has filled it.
   std::vector<wire::FunctionRow> functions() const;
@@ -63,8 +63,10 @@ class Segment {
   /// Number of slots of a ring.
   std::uint32_t capacity(std::uint32_t ring) const noexcept;
   SegmentCounters counters() const;
-  /// Calls (with inner calls) and lost calls of a function, over all threads.
+  /// Number of calls of a function over all threads. It includes inner calls: calls that a signal
+  /// handler or a callback makes during another call.
   std::uint64_t calls(FunctionId function) const;
+  /// Number of lost calls of a function over all threads.
   std::uint64_t lost(FunctionId function) const;
   /// True if only some calls of the function have a record.
   bool is_sampled(FunctionId function) const;
@@ -73,18 +75,18 @@ class Segment {
 
   // ---- Records ----
   /// Number of records that can be read from `position` on, at most capacity(ring). Returns 0 if
-  /// there is no address space to map the ring. Also returns 0 if the head is invalid: before the
-  /// tail, or more than a ring's length after it.
+  /// there is no address space to map the ring. Also returns 0 if the head is invalid, that is,
+  /// before the tail or more than a ring's length after the tail.
   std::uint64_t available(std::uint32_t ring, std::uint64_t position) const noexcept;
   /// Number of records from `position` on that cannot be read because the ring could not be mapped.
-  /// If it is not 0, available() is 0.
+  /// If this number is not 0, available() is 0.
   std::uint64_t unreadable(std::uint32_t ring, std::uint64_t position) const noexcept;
   /// Allows mapping rings again after a failure, until the next failure.
   void retry_mapping() noexcept { has_failed_ = false; }
-  /// The system's error for the last ring that could not be mapped; empty if there was none.
+  /// The system's error for the last ring that could not be mapped; empty if all could be mapped.
   const std::string& why_unreadable() const noexcept { return why_unreadable_; }
-  /// Number of calls of a function that are in the ring's records or will be in its next record. A
-  /// record may count for several calls (capture/core/ring.h).
+  /// Number of calls of a function that have a record in this ring, or will have one. Calls with
+  /// overwritten records count too. One record may represent several calls (capture/core/ring.h).
   std::uint64_t recorded_calls(std::uint32_t ring, FunctionId function) const;
   /// The number after the ring's last record. After freeze(), records that came later do not count.
   std::uint64_t end(std::uint32_t ring) const noexcept;
@@ -96,14 +98,15 @@ class Segment {
   void freeze();
   /// True when more than half of the ring waits to be journalled.
   bool is_filling(std::uint32_t ring) const noexcept;
-  /// Populates the memory of the blocks that the process will write next, so that its calls cause
-  /// no page faults.
+  /// Allocates the memory of the blocks that the process will write next, so that the process's
+  /// calls cause no page faults.
   void look_ahead(std::uint32_t ring);
 
   // ---- The agent's part. It is read once, in map(), so the process cannot change it later. ----
   const RingProgress& progress(std::uint32_t ring) const { return progress_[ring]; }
-  /// Raises each number of the ring's progress to the number in `to`, if that is larger. Then the
-  /// process may overwrite records that are in both windows and chunks. Idempotent.
+  /// Raises each number of the ring's progress to the number in `to`, if the number in `to` is
+  /// larger. Then the process may overwrite records that are in both windows and chunks.
+  /// Idempotent.
   void advance(std::uint32_t ring, const RingProgress& to);
   std::uint64_t windowed_calls(FunctionId function) const;
   void advance_windowed(FunctionId function, std::uint64_t calls);
@@ -124,7 +127,7 @@ class Segment {
   std::uint64_t waiting(std::uint32_t ring, std::uint64_t position) const noexcept;
   void read_progress();
 
-  Mapping mapping_;                       // The header and the rings without records.
+  Mapping mapping_;  // The header and the ThreadRing structures; records are mapped separately.
   mutable std::vector<Mapping> records_;  // Records of each ring; empty until they are first used.
   mutable std::string why_unreadable_;    // Logged when it is first set.
   mutable bool has_failed_ = false;  // Mapping a ring has failed since the last retry_mapping().

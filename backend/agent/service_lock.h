@@ -1,6 +1,7 @@
 #pragma once
 
-// Elects the back end that takes the samples of a service on a host: the first back end that tries.
+// Elects the back end that takes the samples of a service on a host. The first back end that tries
+// wins.
 
 #include <string>
 

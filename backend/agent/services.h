@@ -1,7 +1,8 @@
 #pragma once
 
-// The auxiliary services of a host. One back end of the host measures the services that the
-// configuration names. It writes each sample into the journal, as it does with windows.
+// The auxiliary services of a host. The run's configuration names them. Each service is measured by
+// one back end of the host. This back end writes each sample into its journal, as it does with
+// windows.
 
 #include <cstdint>
 #include <functional>
@@ -27,21 +28,22 @@ namespace xylem::backend {
 
 struct ServicesOptions {
   std::string host;    ///< The host's displayed name, sent with each registration.
-  std::string folder;  ///< The run's folder on this host, used to elect the back end of each
-                       ///< service; empty: no election.
+  std::string folder;  ///< The run's folder on this host. A file in it decides which back end
+                       ///< measures a service; empty: this back end measures all services.
   /// Prefix of /proc and /sys, for tests.
   std::string root;
   /// Interval at which this back end tries to take over a service that another back end on the host
   /// measures.
   Nanos election_interval = 1 * kSecond;
   /// Maximum number of layouts of a service during the life of a worker. The number is limited
-  /// because each layout is sent and stored. When it is reached, the last layout stays in use.
-  /// Metrics that are not in this layout are left out, and this is logged once.
+  /// because each layout is sent and stored. When the limit is reached, the last layout stays in
+  /// use. Metrics that are not in this layout are left out, and this is logged once.
   std::size_t max_layouts = 64;
   /// The clock that gives the begin of a sample. A sample may begin later than the time passed to
-  /// run(), and rates need the exact time. If empty, the time passed to run() is used.
+  /// run(), and rates need the exact time. Without a clock, the time passed to run() is used.
   std::function<Nanos()> clock;
-  /// The guard's process groups, borrowed. If null, children of programs survive a killed worker.
+  /// The guard's process groups, borrowed. If null, a program's children are not killed when the
+  /// worker is killed.
   ProgramGroups* programs = nullptr;
 };
 
@@ -51,11 +53,12 @@ struct ServicesOptions {
 /// true. Not thread-safe; nothing blocks. Journal and network are borrowed.
 ///
 /// Samples are taken when the run's time is a multiple of the interval. So they are taken at the
-/// same time on all hosts. Samples are also taken at the begin and at the end. The journal numbers
-/// each sample before the sample is written. If a sample could not be journalled, the next sample
-/// reports it as lost. Registrations with this back end's services, names and layouts come before
-/// the samples; a worker that replaces a dead worker sends them again. A service is announced when
-/// this back end takes it, even if it never gives a sample.
+/// same time on all hosts. Samples are also taken at the begin. Built-in services also take a
+/// sample at the end. The journal numbers each sample before the sample is written. If a sample
+/// could not be journalled, the next sample reports it as lost. Before the samples, this back end
+/// sends registrations with its services and their layouts. A worker that replaces a dead worker
+/// sends these registrations again. A service is announced when this back end is elected to measure
+/// it, even if the service never gives a sample.
 class Services final : public ProcessWatch {
  public:
   Services(ServicesOptions options, Journal& journal);
@@ -76,7 +79,8 @@ class Services final : public ProcessWatch {
   /// False when no service watches the descriptor.
   bool on_readable(int fd, Nanos now);
 
-  /// Takes the last samples and ends measuring. False while the journal is full: call it again.
+  /// Takes the last samples of built-in services and ends measuring. Stops running programs without
+  /// a sample. Returns false while the journal is full: then call finish() again.
   bool finish(Nanos now);
   /// Continues the services. Call it when a process has registered after finish().
   void resume() { finished_ = false; }

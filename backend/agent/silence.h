@@ -1,10 +1,10 @@
 #pragma once
 
-// Detects processes that make no MPI calls, and finds where they are. They may be inside a call
-// that does not return, outside MPI, or stopped by a signal. A process without calls produces no
-// windows, so without this detection a hanging job would go unnoticed.
+// Detects processes that make no MPI calls, and finds where they are. Such a process may be inside
+// a call that does not return, outside MPI, or stopped by a signal. A process without calls
+// produces no windows, so without this detection a hanging job would go unnoticed.
 //
-// A call is counted before it begins, and its record is written when it has ended
+// A call is counted before it begins. Its record is written when the call has ended
 // (capture/core/ring.h). So if a function is not sampled, a counted call without a record is under
 // way:
 //
@@ -29,8 +29,8 @@ class Silence {
   static constexpr Nanos kLookEvery = 1 * kSecond;
   /// Shorter silences are not reported.
   static constexpr Nanos kShortest = 2 * kSecond;
-  /// A silence is reported again when it has grown by 1/kGrowth, and by at least a second. This
-  /// gives about ninety reports in a day.
+  /// A silence is reported again when it has grown by 1/kGrowth of its length, and by at least a
+  /// second. This gives about ninety reports in a day.
   static constexpr Nanos kGrowth = 8;
 
   explicit Silence(Nanos now) : since_(now), looked_(now), tell_at_(now + kShortest) {}
@@ -43,10 +43,10 @@ class Silence {
   /// True if the silence must be reported now. Ask after look().
   bool is_due(Nanos now) const { return now >= tell_at_; }
   void told(Nanos now);
-  /// Reports the silence again, since the receiver of the last report may be gone.
+  /// Makes a reported silence due again, because the receiver of the report may be gone.
   void tell_again();
 
-  /// Start of the silence: no call has begun since.
+  /// Start of the silence. No call has begun since then.
   Nanos since() const { return since_; }
   std::uint64_t calls() const { return calls_; }
 
@@ -58,8 +58,9 @@ class Silence {
 };
 
 /// The place where a process is. If neither field is set, the place is unknown. This happens in two
-/// cases. First, a sampled function that can wait may be under way; MPI_Test and MPI_Iprobe cannot
-/// wait. Second, only some threads of the process are inside a call.
+/// cases. First, a sampled function has calls without a record, and any of them may still be under
+/// way. Functions that never wait for other ranks, such as MPI_Test, are ignored here. Second, only
+/// some threads of the process are inside a call.
 struct Whereabouts {
   std::optional<FunctionId> inside;  ///< The function of the call under way.
   bool outside = false;              ///< The process is in no call.
@@ -70,13 +71,13 @@ struct Whereabouts {
 /// windows or into `builder`.
 Whereabouts whereabouts(const Segment& segment, const WindowBuilder& builder, Lane lane);
 
-/// Logs, for the user, that a process ended without reaching MPI_Finalize or its normal exit: by a
-/// crash, a signal, or _exit(). Logs nothing after a normal end, or for a process without the
+/// Logs an error for the user if a process ended by a crash, a signal or _exit(). Logs nothing if
+/// the process called MPI_Finalize or exited normally. Logs nothing for a process without the
 /// capture library. `where` is the place of the process at its end.
 void tell_sudden_end(const Segment& segment, const Whereabouts& where);
 
-/// True if a signal (SIGSTOP, SIGTSTP, or a debugger's) has stopped the process. False if this pid
-/// namespace has no process with this pid and start time. The start time is field 22 of
+/// True if a signal (SIGSTOP, SIGTSTP, or a debugger's) has stopped the process. Returns false if
+/// this pid namespace has no process with this pid and start time. The start time is field 22 of
 /// /proc/PID/stat.
 bool is_stopped(std::uint32_t pid, std::uint64_t start_time);
 

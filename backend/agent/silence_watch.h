@@ -22,16 +22,16 @@ class SilenceWatch {
       : processes_(processes), is_stopped_(std::move(is_stopped)) {}
 
   /// Looks at the counters that are due. If the silence of one process must be reported, marks all
-  /// silent processes (tells_silence), so that one window reports them all.
+  /// silent processes (tells_silence). So one window reports all of them.
   void look(const Drain& drain);
 
-  /// Fills in the silence in `row`. The caller has already set the counters in `row`. `builder`
-  /// makes the open window.
+  /// Sets the silence in `row`. The caller has already set the counters in `row`. `builder` makes
+  /// the open window.
   void describe(const WatchedProcess& process, const WindowBuilder& builder, const Drain& drain,
                 wire::AccountRow& row) const;
   /// Notes that the account of the process is journalled.
   static void told(WatchedProcess& process, Nanos now);
-  /// Reports all silences again, since the receiver of the last reports may be gone.
+  /// Makes all silences due again, because the receiver of the last reports may be gone.
   void tell_again();
 
  private:

@@ -18,8 +18,9 @@ namespace xylem::backend {
 /// Position up to which the records of one ring have been read into windows.
 struct RingCursor {
   std::uint64_t position = 0;  ///< Number of the next record to read into the open window.
-  // An unfinished group of completion records: its position, its length, and the number of the
-  // drain that found it.
+  // The process may still be writing the completion records of one call. Then these members have
+  // the position of the first of these records, their number, and the number of the drain that
+  // first found them.
   std::uint64_t held_position = 0;
   std::uint64_t held_count = 0;
   std::uint64_t held_round = 0;
@@ -31,15 +32,16 @@ struct WatchedProcess {
   /// Starts reading at the segment's progress.
   WatchedProcess(Lane number, Segment mapped, Nanos now);
 
-  /// True if more than half of a ring's records are not journalled.
+  /// True if, in at least one ring, records that are not journalled fill more than half of the
+  /// slots.
   bool is_filling() const;
   /// Number of records that are in no chunk and can be read.
   std::uint64_t waiting_for_chunks() const;
   /// True if records remain in a ring that could not be mapped. If `chunks` is set, records that
   /// are in a window but in no chunk count too.
   bool has_unreadable(bool chunks) const;
-  /// True if all records are in windows, also in the open window. If `chunks` is set, they must be
-  /// in chunks too.
+  /// True if each record is in a journalled window or in the open window. If `chunks` is set, each
+  /// record must also be in a chunk.
   bool is_read(bool chunks) const;
 
   Lane lane;
@@ -55,8 +57,8 @@ struct WatchedProcess {
   // WindowWriter.
   std::vector<RingCursor> cursors;
   std::uint64_t windowed = 0;  ///< Calls in journalled windows.
-  /// True if the process's pending calls are counted in the open window. This is the process's last
-  /// window.
+  /// True if the open window includes the process's pending calls: its calls without a record
+  /// (capture/core/ring.h). They are added after the process has ended, so this window is its last.
   bool final_counted = false;
   wire::AccountRow told;  ///< Account of the process in the last window that reported it.
 

@@ -32,14 +32,14 @@ class WindowWriter {
   WindowWriter(PacketWriter& packets, const RecordReader& records, SilenceWatch& silence,
                WatchedProcesses& processes, std::size_t window_bytes);
 
-  /// Sets the leaf's id. If the id has changed, an open window is dropped.
+  /// Sets the leaf's id, and drops the open window. Call it again only if the id has changed.
   void start(LeafId leaf) { builder_ = WindowBuilder(leaf); }
 
   /// Reads all records of slices up to the present one. Returns false when the journal is full.
   bool drain(Drain& drain);
-  /// Counts those calls of ended processes that will never have a record. They are the last calls
-  /// of a sampled function, or the call in which the process died. The account in the next window
-  /// is the process's last account.
+  /// Counts the calls of ended processes that will never have a record. These are inner calls, the
+  /// last calls of a sampled function, or the call in which the process died. The account in the
+  /// next window is the process's last account.
   void count_ended(const Drain& drain);
   /// Journals the leaf's last window (Packet.last), empty or not. Returns false when the journal is
   /// full.
@@ -53,7 +53,7 @@ class WindowWriter {
   /// The id of the next window. It has the first free wave number of the open slice. If no slice is
   /// open, it has the first free number of the present slice.
   wire::PacketId next_id(const Drain& drain) const;
-  /// Number of calls that are in no window and not lost.
+  /// Number of the function's calls that are in no window and not lost.
   std::uint64_t pending_calls(const WatchedProcess& process, FunctionId function) const;
 
  private:

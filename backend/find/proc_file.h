@@ -10,14 +10,13 @@
 namespace xylem::backend {
 
 /// The file stays open between reads, since opening costs more than reading. After a failed read,
-/// the next read opens it again. Reads do not block, because these files of the kernel never do.
-/// Not thread-safe.
+/// the next read opens it again. Reading these files of the kernel never blocks. Not thread-safe.
 class ProcFile {
  public:
   explicit ProcFile(std::string path) : path_(std::move(path)) {}
 
-  /// Reads the present contents, at most 1 MiB, into `text`, and reuses the memory of `text`. False
-  /// when the file cannot be read; error() then says why.
+  /// Reads the present contents into `text`, and reuses the memory of `text`. Returns false when
+  /// the file cannot be read or has more than 1 MiB; error() then says why.
   bool read(std::string& text);
 
   /// Closes the file until the next read.
@@ -36,9 +35,9 @@ class ProcFile {
 /// Reads at most `most` bytes of a file; empty when it cannot be opened.
 std::string read_start(const std::string& path, std::size_t most);
 
-/// Returns the text of /proc/PID/stat from its third field ("state") on. The second field, a name
-/// in parentheses, may contain any characters; it ends at the last `)` of the text. Empty if the
-/// text has no `)`.
+/// Returns the text of /proc/PID/stat from its third field ("state") on. The second field is a name
+/// in parentheses. It may contain any characters, and ends at the last `)` of the text. Returns an
+/// empty text if there is no `)`.
 std::string_view behind_name(std::string_view stat);
 
 /// Removes the next word from `text` and returns it without blanks; empty at the end.

@@ -15,33 +15,34 @@ namespace xylem::backend {
 
 struct ProcTable {
   std::vector<SeenProcess> processes;  ///< In the order of pids.
-  /// Number of processes that this user cannot read: processes of other users, and protected
-  /// processes.
+  /// Number of processes whose environment this user has no permission to read. Processes of other
+  /// users count only with `all_users`.
   std::size_t unreadable = 0;
 };
 
-/// Reads a table like /proc at `root`. For each readable process it reads at most 1 MiB of
+/// Reads the table of processes at `root`. For each readable process it reads at most 1 MiB of
 /// environment and 16 KiB of command line. For ranks it also finds out which MPI library is mapped.
 /// It does not stop or signal any process. A process that starts or ends during the call may be
-/// missing. With `all_users`, other users' processes are included if this process is privileged.
+/// missing. Only with `all_users` does it read the environment of other users' processes; this
+/// process must be privileged for that.
 ProcTable read_proc_table(bool all_users, const std::string& root = "/proc");
 
 /// The file name of the first MPI library in a text like /proc/PID/maps; empty if there is none.
 /// Pure.
 std::string mpi_library_in(std::string_view maps);
 
-/// Field 22 of /proc/PID/stat; 0 if there is no process with this pid. It distinguishes processes
-/// that have the same pid one after the other.
+/// The start time of a process (field 22 of /proc/PID/stat); 0 if there is no process with this
+/// pid. The start time distinguishes processes that have the same pid one after the other.
 std::uint64_t start_time_of(std::uint32_t pid);
 
 /// Returns a part of a sentence that says why a process cannot be watched. `error` is the system's
-/// error when a descriptor for the process or its /proc files could not be opened. Use EMFILE for a
-/// descriptor that was sent but not received, since only this process's own limit causes that.
+/// error when a descriptor for the process or its /proc files could not be opened. If a descriptor
+/// was sent but not received, pass EMFILE: only this process's own limit can cause this.
 std::string no_descriptor_text(int error);
 
 /// Opens a pidfd of the process. The pidfd becomes readable when the process ends. The result is
-/// empty if the process has already ended, even if its pid was reused. Fails with kExhausted and
-/// no_descriptor_text() when no descriptor is free.
+/// empty if the process has already ended, also if another process now has its pid. Fails with
+/// kExhausted and no_descriptor_text() when no descriptor can be opened.
 Result<UniqueFd> open_process(std::uint32_t pid, std::uint64_t start_time);
 
 }  // namespace xylem::backend

@@ -23,10 +23,11 @@ struct SeenProcess {
   std::uint32_t pid = 0;
   std::uint32_t parent = 0;
   std::uint64_t start_time = 0;  ///< Field 22 of /proc/PID/stat.
-  std::string program;           ///< Path of its executable; empty if not readable.
+  std::string program;           ///< Path of the executable; empty if unreadable.
   std::string command_line;      ///< The beginning of /proc/PID/cmdline.
-  std::optional<LaunchIds> ids;  ///< Empty if the process is not a rank or is another user's.
-  std::string mpi_library;  ///< File name of its MPI library, for example "libmpich.so.12.2.0";
+  /// Empty if the process is not a rank, or if its environment was not read.
+  std::optional<LaunchIds> ids;
+  std::string mpi_library;  ///< File name of the MPI library, for example "libmpich.so.12.2.0";
                             ///< empty if none is mapped.
 };
 
@@ -42,7 +43,8 @@ struct RankSelection {
   std::map<std::uint32_t, Rank> listed;
   std::string world;
   std::uint32_t size = 0;
-  /// The user has named the job, so processes without an MPI library count as ranks too.
+  /// True if the user has named the job. Then processes without an MPI library count as ranks too.
+  /// This is also the case if `match` or `listed` is set.
   bool is_named = false;
 };
 
@@ -51,7 +53,7 @@ struct FoundRank {
   std::uint64_t start_time = 0;
   Rank rank{};
   std::uint32_t size = 0;  ///< At least rank + 1.
-  std::string job;         ///< Text that identifies the job; each job is a world.
+  std::string job;         ///< Text that identifies the job. All ranks of a job form one world.
   std::string program;
   std::string mpi_library;
 };
@@ -60,7 +62,7 @@ struct FoundRank {
 std::vector<FoundRank> find_ranks(std::span<const SeenProcess> processes,
                                   const RankSelection& selection);
 
-/// A 16-byte key for the text of a job; equal texts give equal keys.
+/// Returns a 16-byte key for the text of a job. Equal texts give equal keys.
 std::vector<std::uint8_t> world_key_of(const std::string& job);
 
 }  // namespace xylem::backend

@@ -1,7 +1,7 @@
 #pragma once
 
-// Converts a RankSelection to command-line arguments and back. `xylem attach` passes it to the
-// agents that it starts.
+// Converts a RankSelection to command-line arguments and back. `xylem attach` passes the selection
+// to the agents that it starts.
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace xylem::backend {
 
 /// Returns NAME=VALUE for each condition that is set. The order is fixed: match, job, step, port,
-/// world, size, listed, named. The value of `listed` has rank and pid of each process:
+/// world, size, listed, named. The value of `listed` has rank and pid of each process, for example
 /// "0:4711,1:4712".
 std::vector<std::string> to_words(const RankSelection& selection);
 

@@ -9,10 +9,11 @@
 namespace xylem::backend {
 
 /// Returns the folders that have a controller's files for this process. The folder of the process's
-/// own group is the first. Then come the folders of the groups above it. `controller` is "cpu",
-/// "cpuacct" or "memory". `groups` is the text of /proc/self/cgroup, and `mounts` is the text of
-/// /proc/self/mountinfo. If several mounts match, the last counts. If a mount shows only a
-/// container's own group, the search starts at that group. Empty if there is no such folder.
+/// own group comes first. Then come the folders of the groups above this group. `controller` is
+/// "cpu", "cpuacct" or "memory". `groups` is the text of /proc/self/cgroup, and `mounts` is the
+/// text of /proc/self/mountinfo. If several mounts match, the last counts. If a mount shows only a
+/// container's own group, the search starts at that group. Returns nothing if this process has no
+/// group of the controller, or if no mount shows it.
 std::vector<std::string> group_folders(std::string_view controller, std::string_view groups,
                                        std::string_view mounts);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Counts the cores that processes of this host may use, with hwloc. Since hwloc is slow and its
-// memory stays allocated, a child process counts and then ends.
+// Counts the cores of this host that this process may use. The library hwloc is slow, and its
+// memory stays allocated. So a child process counts the cores and then ends.
 
 #include <optional>
 
@@ -10,9 +10,10 @@
 
 namespace xylem::backend {
 
-/// Counts the cores that this process may use. A core counts if control groups allow this process
-/// to use at least one of the core's processors (hardware threads). If hwloc sees no cores,
-/// processors are counted. Takes tens of milliseconds and about 2 MB. Fails with kUnavailable.
+/// Returns the number of cores. A core counts if control groups allow this process to use at least
+/// one of the core's processors (hardware threads). If hwloc sees no cores, processors are counted.
+/// Takes tens of milliseconds and about 2 MB. Fails with kUnavailable when hwloc fails, or finds
+/// neither cores nor processors.
 Result<double> count_cores();
 
 /// Runs count_cores() in a child process. Not thread-safe.
@@ -26,7 +27,7 @@ class CoreCount {
 
   /// Fails with kExhausted when the system cannot create a process or pipe.
   Result<void> start();
-  /// Readable when the child has ended; -1 when there is no child.
+  /// The descriptor is readable when the child has ended; -1 when there is no child.
   int fd() const { return pipe_.get(); }
   /// Collects the child and returns its count, or nullopt when counting failed. Call it when fd()
   /// is readable.

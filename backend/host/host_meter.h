@@ -5,13 +5,13 @@
 // facts describe only the part of the machine that this process may use:
 //
 //   idle       Without a CPU quota: the idle share of the processors that this process may use.
-//              With a quota: 1 - time used / time granted, or 1 - throttled periods / periods if
-//              that is less. The counters are those of the group with the tightest quota.
-//   run_queue  Runnable processes per core: the mean of several looks. With a quota, only processes
-//              of the group count. Without one, all processes of the machine count.
-//   memory     MemAvailable, or the free memory within the tightest group's limit if that is less.
-//              Page cache does not count as used.
-//   cores      The number given to set_cores(). Without it: the number of processors that this
+//              With a quota: the smaller one of `1 - time used / time granted` and
+//              `1 - throttled periods / periods`, for the group with the tightest quota.
+//   run_queue  Runnable processes per core, without this process: the mean of several samples.
+//              With a quota, only processes of the group count; else all of the machine.
+//   memory     The smaller one of MemAvailable and the least free memory within the limit of a
+//              control group. Inactive page cache does not count as used.
+//   cores      The number given to set_cores(); before that, the number of processors that this
 //              process may use. A quota limits the number, possibly to less than one.
 
 #include <cstdint>
@@ -25,9 +25,10 @@
 
 namespace xylem::backend {
 
-/// Not thread-safe. Reads small files and does not keep them open. With a quota, a look at the run
-/// queue reads the states of at most 128 processes. They are from the group with the tightest quota
-/// and from at most 63 groups below it. If there are more processes, each look reads other ones.
+/// Not thread-safe. Reads small files and does not keep them open. With a quota, look() reads the
+/// states of at most 128 processes. These processes are in the group with the tightest quota, and
+/// in at most 63 groups below this group. If there are more processes, each look() reads different
+/// ones.
 class HostMeter {
  public:
   /// `root` is a prefix of every path, for tests: ROOT/proc/self/cgroup and so on. If a file is

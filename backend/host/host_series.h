@@ -13,9 +13,9 @@
 namespace xylem::backend {
 
 /// Reads files of /proc and /sys. Files that are missing or unreadable at the first reading are
-/// left out. They are logged once. Missing files that only some Linux systems have are not logged.
-/// If a file becomes unreadable later, its metrics stay in the layout with unknown values. The
-/// layout changes when an interface, disk or processor appears or disappears. Not thread-safe.
+/// left out. This is logged once. It is not logged for missing files that only some Linux systems
+/// have. If a file becomes unreadable later, its metrics stay in the layout with unknown values.
+/// The layout changes when an interface, disk or processor appears or disappears. Not thread-safe.
 class HostSeries final : public SeriesSource {
  public:
   /// `root` is a prefix of /proc and /sys. In tests it is a folder of recorded files, else empty.
@@ -33,7 +33,8 @@ class HostSeries final : public SeriesSource {
     ProcFile file;
     Parse parse;
     std::string label;
-    bool expected;  // True if every Linux system has this file; if it is missing, this is logged.
+    // True if every Linux system has this file; then a missing file is logged.
+    bool expected;
     bool left_out = false;
     std::size_t first = 0, count = 0;  // Position and number of its rows in the previous readout.
   };

@@ -18,37 +18,39 @@ namespace xylem::backend {
 struct HostWatchOptions {
   /// Prefix of all paths; see HostMeter.
   std::string root;
-  /// Gbit/s towards the front end; nullopt: not known.
+  /// Returns the network's rate towards the front end in Gbit/s; nullopt: unknown.
   std::function<std::optional<double>()> network_rate = [] { return std::nullopt; };
-  /// Interval over which `idle` is measured for the first report. It is longer than several periods
-  /// of a CPU quota and several ticks of the kernel's clock. For a later report, `idle` is measured
-  /// since the previous report.
+  /// Interval over which `idle` is measured for the first report. It must be longer than several
+  /// periods of a CPU quota, and than several ticks of the kernel's clock. For later reports,
+  /// `idle` is measured since the previous report.
   Nanos first_interval = 300 * kMillisecond;
   /// Minimum time between samples of the run queue. Samples are taken during the last
   /// `first_interval` before a report. If the front end does not wait for the report, the agent
-  /// does not wake for every sample. Then samples are taken at the begin of this time, when the
-  /// agent wakes for other work, and with the report.
+  /// does not wake up for every sample. Then it takes samples at the begin of `first_interval`,
+  /// when it wakes up for other work, and with the report.
   Nanos look_interval = 50 * kMillisecond;
-  /// Delay of the first report if the front end does not wait for it.
+  /// Delay of the first report if the front end does not wait for it. The delay is never longer
+  /// than the interval of reports.
   Nanos unhurried = 1 * kSecond;
-  /// If hwloc has not counted the cores after this time, the number of processors in the kernel's
-  /// mask is reported.
+  /// A due report waits this long for hwloc to count the cores. After that, the report has the
+  /// number of processors in the kernel's mask.
   Nanos count_patience = 1 * kSecond;
 };
 
 /// Measures at the interval that control sets. If the front end waits for the first report
-/// (Control.factsAtOnce), the agent measures for it immediately. Otherwise it begins some time
-/// after control has come, so that the start stays fast. hwloc runs once, in a child
+/// (Control.factsAtOnce), the agent measures for it immediately. Otherwise the first report comes
+/// `unhurried` after control, so that the start stays fast. hwloc runs once, in a child
 /// (core_count.h).
 ///
-/// Call start() first. Then call the other functions in any order. Not thread-safe; the network is
-/// borrowed.
+/// Call start() first. Afterwards, call the other functions in any order. Not thread-safe; the
+/// network is borrowed.
 class HostWatch {
  public:
   explicit HostWatch(HostWatchOptions options = {});
 
   void start(overlay::Network& network) { network_ = &network; }
-  /// A link to the front end has come up; the front end may not have this host's facts.
+  /// Call it when a link to the front end has come up. This front end may be new, and then it does
+  /// not have this host's facts yet.
   void meet_front_end(Nanos now);
   void configure(const wire::Control& control, Nanos now);
   /// Sets the round-trip time of a direct link to the front end; 0: unknown. Reports contain the
@@ -58,8 +60,8 @@ class HostWatch {
   /// object.
   bool on_readable(int fd);
 
-  /// The facts to report now; empty if no report is due. No report is due before the leaf has its
-  /// id.
+  /// The facts to report now; empty if no report is due. Before the leaf has its id, no report is
+  /// due.
   std::optional<wire::HostFacts> on_timer(LeafId leaf, Nanos now);
   /// When to call on_timer(); 0: not scheduled.
   Nanos next_due() const;

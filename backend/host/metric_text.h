@@ -13,14 +13,14 @@ namespace xylem::backend {
 /// A line with a name and a number.
 struct MetricLine {
   std::string name;         ///< The name with its labels, as printed: `gpu_power{gpu="0"}`.
-  std::string unit;         ///< Unit from a `# UNIT` line; else empty.
+  std::string unit;         ///< The unit, if a `# UNIT` line gives it; else empty.
   bool is_counter = false;  ///< True after a `# TYPE ... counter` line: the number only grows.
   double number = 0;
 };
 
 struct MetricText {
-  std::vector<MetricLine> lines;  ///< In order; if a name occurs twice, the last one counts.
-  std::size_t bad_lines = 0;      ///< Lines that are neither a name with a number nor a comment.
+  std::vector<MetricLine> lines;  ///< In order; if a name occurs twice, the last line counts.
+  std::size_t bad_lines = 0;      ///< Lines that are neither a valid metric nor a comment.
   std::size_t dropped = 0;        ///< Valid lines beyond kMaxMetrics.
   std::string first_bad;          ///< At most 60 printable bytes of the first bad line.
 };

@@ -8,7 +8,7 @@
 namespace xylem::backend {
 
 /// Rate, in Gbit/s, of the interface that leads to `host` (a numeric address). This is the rate
-/// from the driver, or the limit of the interface's queueing discipline (tbf, htb) if that is
+/// from the driver, or the limit of the interface's queueing discipline (tbf, htb), whichever is
 /// lower. Sends nothing and does not wait. Returns nullopt if the rate is unknown, as for the
 /// loopback interface and most virtual interfaces. Also returns nullopt if no cable is connected,
 /// or if there is no route to `host`.

@@ -14,10 +14,11 @@
 namespace xylem::backend {
 
 /// Reads /proc/PID of each added process: four files per process and sample. One file of each
-/// process stays open. So the end of a process is noticed even if its pid is reused. A process that
-/// has ended is not read again. If a process cannot be read for another reason, for example because
-/// no descriptor is free, the sample has no entry for it. This is logged once, and the next sample
-/// tries again. Values that this user has no permission to read are left out. This is also logged
+/// process always stays open. So the end of a process is noticed even if its pid is reused. The
+/// other files stay open only if there are few processes. A process that has ended is not read
+/// again. A process may be unreadable for another reason, for example because no descriptor is
+/// free. Then the sample has no entry for this process. This is logged once, and the next sample
+/// tries again. Values that this user has no permission to read are left out; this is also logged
 /// once. A sample has at most one entry per process. Not thread-safe.
 class ProcessSeries final : public SeriesSource {
  public:
@@ -40,8 +41,8 @@ class ProcessSeries final : public SeriesSource {
     explicit Process(const std::string& folder);
     ProcFile stat, status, io, schedstat;
     Readout readout;
-    std::optional<double> started;  // Start of the process in ticks since boot; empty: not read
-                                    // yet.
+    // Start of the process in ticks since boot; empty: not read yet.
+    std::optional<double> started;
   };
   enum class Outcome { kRead, kGone, kNotNow };
 
@@ -53,8 +54,8 @@ class ProcessSeries final : public SeriesSource {
   std::string root_;
   std::map<Lane, Process> processes_;
   ProcFile delay_accounting_;
-  std::optional<bool> counts_waits_;  // Whether the kernel counts waits for storage; empty:
-                                      // unknown.
+  // True if the kernel counts waits for storage; empty: unknown.
+  std::optional<bool> counts_waits_;
   wire::SeriesLayout layout_{std::string(wire::kProcessService), {}};
   std::string text_;
   bool told_refused_ = false;

@@ -26,8 +26,8 @@ struct Reading {
 };
 
 /// Not thread-safe. Nothing blocks. Call begin() each time a sample is due. Then call take()
-/// immediately, after each on_readable(), and at next_due(). Call it until it returns the reading;
-/// a failed sample never gives a reading.
+/// immediately, after each on_readable(), and at next_due(). Stop when take() returns the reading.
+/// If a sample fails, take() never returns a reading for it.
 class SeriesSource {
  public:
   virtual ~SeriesSource() = default;
@@ -37,10 +37,11 @@ class SeriesSource {
   virtual void begin(overlay::Network& network, Nanos now) = 0;
   /// Returns the reading; nullopt if the reading is not ready or the sample has failed.
   virtual std::optional<Reading> take(overlay::Network& network, Nanos now) = 0;
-  /// Names of the numbers of the last reading. Changes when the set of metrics changes.
+  /// Names of the numbers in the last reading. The layout changes when the set of metrics changes.
   virtual const wire::SeriesLayout& layout() const = 0;
 
-  /// Call it when a watched descriptor is readable. False when the descriptor is not this source's.
+  /// Call it when a watched descriptor is readable. Returns false when the descriptor belongs to
+  /// another object.
   virtual bool on_readable(overlay::Network&, int, Nanos) { return false; }
   /// When to call take() without an event; 0: not scheduled.
   virtual Nanos next_due() const { return 0; }
@@ -48,8 +49,8 @@ class SeriesSource {
   virtual void stop(overlay::Network&) {}
 };
 
-/// Converts `entries` from the layout `from` to the layout `to`, by name. Metrics missing in `from`
-/// are unknown; metrics missing in `to` are left out.
+/// Converts `entries` from the layout `from` to the layout `to`, by name. Metrics that are only in
+/// `to` get unknown values; metrics that are only in `from` are left out.
 std::vector<wire::SeriesEntry> under_names_of(const wire::SeriesLayout& to,
                                               const wire::SeriesLayout& from,
                                               const std::vector<wire::SeriesEntry>& entries);
@@ -61,7 +62,7 @@ std::vector<wire::SeriesEntry> under_names_of(const wire::SeriesLayout& to,
 ///   readout.counter("cpu", "0", ".user", "%", 1, ticks);
 ///   readout.end();  // `layout` has the names of this readout; it may have changed
 ///
-/// If the names change, a counter that existed before still gives its growth.
+/// If names change, counters with unchanged names still give their growth.
 class Readout {
  public:
   void begin(wire::SeriesLayout& layout);
@@ -71,12 +72,12 @@ class Readout {
     name(prefix, label, suffix, unit, scale, false);
     numbers_.push_back(number);
   }
-  /// Adds the growth of a number since the previous readout. It is unknown in the first readout,
-  /// and when the number has decreased.
+  /// Adds the growth of a number since the previous readout. The growth is unknown in the first
+  /// readout, and when the number has decreased.
   void counter(std::string_view prefix, std::string_view label, std::string_view suffix,
                std::string_view unit, double scale, double number);
   /// Repeats the names of `count` rows of the previous readout, from `first` on, with unknown
-  /// values. Call it where these rows belong among the other rows.
+  /// values. Call it at the place of these rows in the layout.
   void unknown(std::size_t first, std::size_t count);
   void end();
 
@@ -92,12 +93,12 @@ class Readout {
 
   wire::SeriesLayout* layout_ = nullptr;
   std::vector<double> numbers_;
-  std::vector<double> before_, counted_;  // Counter values by position: `before_` of the previous
-                                          // readout, `counted_` of this one. NaN: the number is not
-                                          // a counter.
+  // Counter values by position: `before_` of the previous readout, `counted_` of this readout. NaN:
+  // the number is not a counter.
+  std::vector<double> before_, counted_;
 
-  // If a name of this readout differs, all rows of the previous readout from this position on are
-  // saved in the following members.
+  // A name may differ from the name in the previous readout. Then the previous rows from this
+  // position on are saved in the following members.
   bool changed_ = false;
   std::size_t replaced_from_ = 0;
   std::vector<wire::MetricRow> replaced_;

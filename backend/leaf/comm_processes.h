@@ -13,7 +13,7 @@
 
 namespace xylem::backend {
 
-/// Starts communication processes on the front end's request, and collects those that end. Not
+/// Starts communication processes on the front end's request, and collects their exit status. Not
 /// thread-safe; starter and network are borrowed.
 class CommProcesses {
  public:

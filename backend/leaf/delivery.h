@@ -1,6 +1,6 @@
 #pragma once
 
-// Delivers each packet in a leaf's journal to the root exactly once, whichever node dies.
+// Delivers each packet in a leaf's journal to the root exactly once, even if nodes die.
 
 #include <cstdint>
 #include <functional>
@@ -29,23 +29,24 @@ struct DeliveryOptions {
   /// Makes the report of this leaf for the front end.
   std::function<wire::HostReport()> report;
   OutboxOptions outbox;
-  /// The link report is due each second. It may wait this much longer, to be sent together with
-  /// other messages.
+  /// The link report is due each second. It may wait this much longer, so that it is sent together
+  /// with other messages.
   Nanos report_slack = 0;
 };
 
-/// Keeps the leaf's place in the tree (node, leaf, list of parents), and the run's control and
-/// clock. Keeps the journal's packets until they are acknowledged. The source of the packets does
-/// not matter: an agent makes them from rings, other programs make them in their own code.
+/// A Delivery knows the leaf's place in the tree: node, leaf and list of parents. It also knows the
+/// run's control and clock. It sends the journal's packets, and repeats this until they are
+/// acknowledged. The origin of the packets does not matter: an agent makes packets from rings,
+/// other programs make packets in their own code.
 ///
-/// Call start() first. Call connect() after the data of a predecessor was taken over. Then pass on
-/// the events of a Node, and call add() for each journalled packet. Call end() last. Place, control
-/// and clock are also kept in the journal. So a successor with the same journal continues as the
-/// same leaf.
+/// Call start() first. If there is a predecessor, recover its data before connect(). Then pass the
+/// node's events (overlay/node.h) to on_link_up(), on_message() and so on, and call add() for each
+/// journalled packet. Call end() last. The journal also keeps the place, the clock and the main
+/// values of control. So a successor with the same journal continues as the same leaf.
 ///
 /// Sends only to the parent, and only while the link to the parent has room. Packets are sent again
-/// to each new parent, on request, and if there is no acknowledgement (see Outbox). Not
-/// thread-safe; journal and network are borrowed.
+/// to each new parent and on request. They are also sent again if no acknowledgement comes (see
+/// Outbox). Not thread-safe; journal and network are borrowed.
 class Delivery {
  public:
   /// The effect of a message.
@@ -74,8 +75,8 @@ class Delivery {
 
   /// Adds a packet that was just journalled. The next send_due() sends it.
   void add(const PacketKey& key) { outbox_.add(key); }
-  /// Sends all due packets, then adds a packet that was just journalled, and sends it if possible.
-  /// This function is for callers that still have the packet itself.
+  /// Sends all due packets. Then adds a packet that was just journalled, and sends it if the outbox
+  /// allows it. Use this function if you still have the packet itself.
   void add(wire::Packet packet, Nanos now);
   void send_due(Nanos now);
   /// True if all journalled packets are acknowledged.
@@ -83,7 +84,8 @@ class Delivery {
   /// Says goodbye and makes no more connections.
   void end(const std::string& why);
 
-  /// Sends a report to the parent. While there is no upward link, a few reports are kept.
+  /// Sends a report to the parent. While there is no upward link, the first reports are kept for
+  /// the next parent, at most 64.
   void send_up(wire::Message message);
 
   NodeId node() const { return node_; }
@@ -91,7 +93,7 @@ class Delivery {
   const std::optional<wire::Control>& control() const { return control_; }
   const overlay::Uplink& uplink() const { return uplink_; }
 
-  /// Updates the offset from the upward link. True if the offset has changed.
+  /// Gets the offset that the upward link has measured. Returns true if the offset has changed.
   bool follow_clock();
   bool clock_known() const { return clock_known_; }
   /// The offset between clocks: time of the front end = monotonic time of this host + offset.

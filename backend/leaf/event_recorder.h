@@ -19,13 +19,13 @@
 
 namespace xylem::backend {
 
-/// Reads no clock: the caller limits the age of chunks with make_chunks(). It uses 72 bytes of
-/// memory for each event that waits for its chunk; at most kMaxPending events wait. It also uses
-/// about 1 MiB for the open window, and 8 bytes per rank and function. Packets stay in memory until
-/// take() returns them. Not thread-safe.
+/// An EventRecorder reads no clock: the caller limits the age of chunks with make_chunks(). At most
+/// kMaxPending events wait for their chunks. Each waiting event uses 72 bytes of memory. The open
+/// window uses about 1 MiB. There are also 8 bytes for each pair of rank and function. Packets stay
+/// in memory until take() returns them. Not thread-safe.
 ///
 /// A window is sealed when an event of a later slice comes, or when it is large. So a slice may
-/// have several windows, called parts. Account rows count the events passed to add().
+/// have several windows, called parts. Account rows count the events that add() has accepted.
 class EventRecorder {
  public:
   static constexpr std::size_t kMaxPending = 64u << 10;
@@ -33,14 +33,15 @@ class EventRecorder {
   /// journal.
   static constexpr std::size_t kMinJournal = 8u << 20;
 
-  /// The options must be valid (check()). take() returns the registrations directly after
-  /// construction.
+  /// `options` must be valid: see check(). Directly after construction, take() returns the
+  /// registrations.
   EventRecorder(const EventSourceOptions& options, LeafId leaf, Nanos window_ns, bool chunks);
 
   /// Fails with kInvalidArgument; the message says what is wrong.
   static Result<void> check(const EventSourceOptions& options);
 
-  /// Applies a change of the run's control from the next event on.
+  /// Applies new values of the run's control. `chunks` applies from the next event on, `window_ns`
+  /// from the next slice on.
   void configure(Nanos window_ns, bool chunks);
 
   /// Adds an event. Fails with kInvalidArgument if EventSource::add() would refuse the event.

@@ -22,9 +22,10 @@ struct Joining {
 };
 
 /// If the options have no key, takes the key from the environment and removes it there. In a
-/// process with the capture library, the key comes from that library, which may have removed it
-/// already (capture/core/run_key.h). Fails with kInvalidArgument when address, run or key is
-/// missing or invalid. Fails with kExhausted or kInternal when the memory cannot be made.
+/// process with the capture library, the key comes from that library (capture/core/run_key.h). The
+/// library may already have removed the key from the environment. Fails with kInvalidArgument when
+/// address, run or key is missing or invalid. Fails with kExhausted or kInternal when the memory
+/// cannot be created.
 Result<Joining> prepare_joining(const LeafOptions& options);
 
 }  // namespace xylem::backend

@@ -1,12 +1,13 @@
 #pragma once
 
-// Keeps packets that an agent has made from the rings and that the root has not yet stored.
+// The journal keeps an agent's packets until the root has stored them. The agent makes packets from
+// the records in the rings.
 //
 // The journal is a circular log in shared memory. It outlives the worker, because the guard keeps
-// the memory. Each entry has a packet, and the positions in the rings after the packet's records. A
-// worker may die at any point. If a packet is not in the journal then, its records are still in the
-// rings. If the packet is in the journal, a successor first moves the rings to the entry's
-// positions. The order of writes is:
+// the memory. Each entry has a packet and, for each ring, the position after the packet's records.
+// A worker may die at any point. If a packet is not in the journal at that point, its records are
+// still in the rings. If the packet is in the journal, a successor first moves the tails of the
+// rings to the entry's positions. The order of writes is:
 //
 //   append: bytes of the entry | head (release: committed) | the caller moves rings
 //   free:   entry's state      | tail past the freed entries
@@ -14,15 +15,15 @@
 //   region: [ page of header | ...freed | oldest live entry ... newest entry | free... ]
 //                                        ^tail                                ^head
 //
-// `head` and `tail` count all bytes ever written. Modulo the log's size, they are positions in the
-// log. An entry never wraps around the end of the region. A recovery only raises numbers to the
-// values in the journal. So a second recovery changes nothing.
+// `head` and `tail` only grow. Modulo the log's size, they are positions in the log. An entry never
+// wraps around the end of the region. A recovery only raises the positions and counts in the
+// processes' segments to the values in the journal. So a second recovery changes nothing.
 //
 // Giving up: when the log is full, its oldest packets are removed, and tombstones with the same
 // identities are appended. A tombstone has the data that the account needs (wire/tombstone.h).
 // Registrations are small and never given up. Packets of blocking streams are not given up either:
-// the caller of append() must wait. If at least half of the log is free but one old entry blocks
-// this space, that entry is moved to the end unchanged. Then nothing is lost.
+// the caller of append() must wait. One old entry may block the log while at least half of the log
+// is free. Then this entry is moved to the end unchanged, and nothing is lost.
 
 #include <compare>
 #include <cstdint>
@@ -54,7 +55,7 @@ struct CallsMark {
   std::uint64_t calls = 0;
 };
 
-/// The progress that an entry commits: positions in rings, counts of calls, and finished processes.
+/// The progress that an entry commits.
 struct Progress {
   std::vector<RingMark> rings;
   std::vector<CallsMark> calls;
@@ -63,7 +64,7 @@ struct Progress {
 
 /// A packet to be journalled.
 struct Draft {
-  wire::Packet packet;      ///< The packet; its only source is this leaf.
+  wire::Packet packet;      ///< Its only source is this leaf.
   std::uint64_t calls = 0;  ///< Number of calls that are lost if the packet is given up.
   Progress progress;
 };
@@ -77,7 +78,7 @@ struct PacketKey {
 };
 PacketKey key_of(const wire::PacketId& id);
 
-/// Further state for a successor: the place in the tree and the run's clock.
+/// More state for a successor: the place in the tree, the run's clock, and values of control.
 struct Memo {
   std::uint32_t known = 0;  ///< 1 if the other fields are set; else 0.
   std::uint32_t leaf = 0;
@@ -94,23 +95,23 @@ struct Memo {
 };
 
 struct JournalOptions {
-  /// The reason for the loss. Tombstones contain it, and the account shows it.
+  /// The reason for giving up packets. Tombstones contain this text, and the account shows it.
   std::string reason = "the agent's journal was full";
-  /// Returns whether packets of a stream may become tombstones to make room. Empty: all packets
-  /// except registrations.
+  /// Returns whether packets of a stream may become tombstones to make room. If the function is
+  /// empty, all packets except registrations may become tombstones.
   std::function<bool(StreamId)> may_give_up;
-  /// Freed memory is returned to the system in portions of this size. With kKeepAll, only trim()
-  /// returns memory. The region must be mapped from a memfd. Writing to returned memory causes page
-  /// faults, which cost several times as much as copying. So programs that send much data in a
-  /// short time should use kKeepAll.
+  /// Freed memory is returned to the system in portions of this size. For this, the region must be
+  /// mapped from a memfd. Writing to returned memory causes page faults. A page fault costs several
+  /// times as much as copying the page. So programs that send much data in a short time should use
+  /// kKeepAll: then only trim() returns memory.
   std::size_t give_back_bytes = 256u << 10;
-  /// Called after every store into the region, for tests of interruption.
+  /// Called after every store into the region. Tests use it to interrupt the journal at any point.
   std::function<void()> on_store;
 };
 
-/// The journal in a memory region that outlives it. Not thread-safe. The region is borrowed. It
-/// must be page-aligned and have at least kSmallest bytes. Its size limits the data that an agent
-/// keeps; the default is 64 MiB. Memory is allocated only as used.
+/// A journal in a borrowed memory region. The region outlives this object. It must be page-aligned
+/// and have at least kSmallest bytes. Not thread-safe. The region's size limits the data that an
+/// agent keeps; the default is 64 MiB. Memory is allocated only as used.
 class Journal {
  public:
   static constexpr std::size_t kSmallest = 64u << 10;
@@ -118,14 +119,15 @@ class Journal {
   static constexpr std::size_t kKeepAll = std::numeric_limits<std::size_t>::max();
 
   /// Opens a predecessor's journal, or makes a journal in zeroed memory. Fails with
-  /// kInvalidArgument when the region is too small. Fails with kCorrupt when the region is neither
-  /// zero nor a journal of this version and size.
+  /// kInvalidArgument when the region is too small. Fails with kCorrupt when the region is not
+  /// zero, and is damaged or not a journal of this version and size.
   static Result<Journal> open(std::span<std::byte> region, JournalOptions options = {});
 
-  /// Writes and commits an entry, atomically even if the process dies. Fails with kExhausted when
-  /// there is no room even after giving up packets. Then nothing was written, and the caller must
-  /// not read more records from the rings. Fails with kAlreadyExists when an entry with the same
-  /// identity is live; this means that a process has tampered with its segment.
+  /// Writes and commits an entry. If the process dies meanwhile, the journal contains the whole
+  /// entry or nothing of it. Fails with kExhausted when there is no room even after giving up
+  /// packets, or when the entry is larger than half of the log. Then nothing was written, and the
+  /// caller must not read more records from the rings. Fails with kAlreadyExists when an entry with
+  /// the same identity is live; this means that a process has tampered with its segment.
   Result<void> append(const Draft& draft);
 
   /// Frees the entry. Returns false if there is no such entry, because it is already acknowledged
@@ -146,14 +148,14 @@ class Journal {
   /// segment before any other use of the journal.
   Progress progress_of(Lane lane) const;
 
-  /// The next wave number that this leaf has not used on the stream.
+  /// The next free wave number of this leaf on the stream.
   std::uint64_t next_wave(StreamId stream) const;
 
   /// Sample numbers of a service. `service` is the lane of the service's packets; there are at most
   /// wire::kMaxServices services. The function next_sample() returns the number after the last
   /// journalled sample. The function samples_taken() returns how many numbers take_sample_number()
-  /// has given. If samples_taken() is larger, some samples were taken but not journalled, for
-  /// example because a worker died.
+  /// has given out. If this count is larger than next_sample(), some samples were taken but not
+  /// journalled, for example because a worker died.
   std::uint64_t next_sample(Lane service) const;
   std::uint64_t samples_taken(Lane service) const;
   std::uint64_t take_sample_number(Lane service);

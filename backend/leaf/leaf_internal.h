@@ -62,8 +62,9 @@ class Turn {
   std::atomic<std::thread::id> holder_{};
 };
 
-/// Calls of the program and of the node share the State. Only the event loop uses the node itself.
-/// The owner of the Leaf calls stop(). A stream that outlives the Leaf finds everything closed.
+/// The program's calls and the node share the State. Only the event loop uses the node itself. The
+/// Leaf calls stop() when it is destroyed. A stream may outlive the Leaf: its calls then fail
+/// because the leaf is closed.
 class LeafStream::Impl final : public LeafOwner {
  public:
   static Result<std::shared_ptr<Impl>> make(const LeafOptions& options);
@@ -92,13 +93,14 @@ class LeafStream::Impl final : public LeafOwner {
   /// Closes the leaf if it is open, and waits for the thread to end. A call on that thread is a bug
   /// and stops the program.
   void stop();
-  /// True in a child of fork(), and after exit() could not stop the leaf. Then no member may be
-  /// used.
+  /// True in a child of fork(), and after exit() could not stop the leaf. In these two cases, the
+  /// members must not be used.
   bool is_left() const;
   /// Makes exit() stop the leaf, if it still exists.
   static void close_at_exit(const std::shared_ptr<Impl>& leaf);
 
  private:
+  /// Consecutive waves that wait for the loop.
   struct Run {
     std::uint64_t first = 0;
     std::vector<wire::Fields> waves;
@@ -112,8 +114,8 @@ class LeafStream::Impl final : public LeafOwner {
     std::deque<Run> outgoing;
     std::size_t outgoing_bytes = 0;
     IntervalSet refused;  // Waves that were given up before they reached the loop.
-    IntervalSet lost;  // Waves that were given up and whose tombstones are not journalled yet; used
-                       // only on the loop.
+    // Given-up waves whose tombstones are not journalled yet; used only on the loop.
+    IntervalSet lost;
     bool is_put() const { return outgoing.empty() && refused.empty() && lost.empty(); }
   };
   struct State {
@@ -175,11 +177,11 @@ class LeafStream::Impl final : public LeafOwner {
                          wire::Fields lifted, bool in_time);
   void enqueue(State& state, Open& open, std::uint64_t wave, wire::Fields fields) const;
   /// Makes room in the full queue of a stream that drops waves: gives up the new wave, or the
-  /// oldest waves of the queue. True if it gave up the new wave.
+  /// oldest waves of the queue. Returns true if it gave up the new wave.
   static bool drop_one(Open& open, std::uint64_t wave);
   void pump_soon(State& state);
   void pump();
-  /// Maximum size of the fields of a wave or a run that fit into the journal.
+  /// Maximum size of the fields of one wave, or of one `Run`, that the journal accepts.
   std::size_t max_bytes() const;
   bool put(StreamId stream, Open& open, const Run& run);
   void put_lost(StreamId stream, Open& open);
@@ -189,15 +191,15 @@ class LeafStream::Impl final : public LeafOwner {
   }
 
   // A function that needs both turns takes them in this order. `stopping_` belongs to the thread
-  // that starts or ends the library's thread. `in_loop_` belongs to the thread that runs the loop:
-  // the library's thread until it ends.
+  // that starts or ends the library's thread. `in_loop_` belongs to the thread that runs the loop.
+  // This is the library's thread, until this thread ends.
   Turn stopping_;
   Turn in_loop_;
   std::atomic<bool> is_left_{false};
   SharedState<State> state_;
   Waiters waiters_;
-  std::uint64_t accounts_ = 0;  // Number of accounts put so far. This and the next member are used
-                                // only on the loop.
+  // Number of accounts put so far. This member and the next one are used only on the loop.
+  std::uint64_t accounts_ = 0;
   Nanos last_account_ = 0;
 
   const LeafOptions options_;

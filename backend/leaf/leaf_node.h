@@ -40,8 +40,8 @@ class LeafOwner {
   /// Called with each new version of control. `streams` are all open streams that include this
   /// leaf.
   virtual void on_streams(std::vector<LeafStreamState> streams) = 0;
-  /// Called once for each multicast of a stream, in the order of the numbers. Return false if there
-  /// is no room for the multicast; it then counts as missed.
+  /// Called once for each multicast to this leaf, in the order of the stream's numbers. Return
+  /// false if there is no room for the multicast: the multicast then counts as missed.
   virtual bool on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) = 0;
   /// The journal may have room again, because packets may have been acknowledged.
   virtual void on_room() = 0;
@@ -50,7 +50,7 @@ class LeafOwner {
   /// The node has ended. `why` is empty if all data was delivered.
   virtual void on_closed(const std::string& why) = 0;
   /// Number of packets for which the journal had no room yet. A node that leaves waits for these
-  /// packets. Called after on_room() and by leave().
+  /// packets.
   virtual std::size_t packets_to_put() const { return 0; }
 };
 
@@ -66,29 +66,29 @@ struct LeafNodeOptions {
 };
 
 /// Life cycle: the node connects, reports its host, and gets a leaf id and the streams. It journals
-/// and delivers packets. When the front end asks, it starts communication processes on its host.
-/// After leave() it waits until all packets are acknowledged, and then leaves the tree. Not
-/// thread-safe; references are borrowed.
+/// and delivers packets. It starts communication processes on its host when the front end requests
+/// this. After leave() the node waits until all packets are acknowledged, and then leaves the tree.
+/// Not thread-safe; references are borrowed.
 class LeafNode final : public overlay::Node {
  public:
   LeafNode(LeafNodeOptions options, Journal& journal, ProcessStarter& starter, LeafOwner& owner);
 
   /// Journals the waves `first`, `first + 1`, ... of a stream. The caller has already lifted them
-  /// (filters/aggregation.h). False if there is no room; then call it again after on_room().
+  /// (filters/aggregation.h). Returns false if there is no room; then call put() again after
+  /// on_room().
   bool put(StreamId stream, std::uint64_t first, std::span<const wire::Fields> waves, Nanos now);
-  /// Journals a tombstone for the waves from `first` to `end` - 1. It says that this leaf gave them
-  /// up.
+  /// Journals a tombstone for the waves from `first` to `end` - 1. The tombstone says that this
+  /// leaf gave up these waves.
   bool put_lost(StreamId stream, std::uint64_t first, std::uint64_t end, Nanos now);
-  /// Journals the account of waves sent on the run's streams (wire/stream.h), with number `number`;
-  /// `is_last` marks it as the leaf's last packet.
+  /// Journals an account of the waves sent on the run's streams (wire/stream.h). `number` is the
+  /// account's wave number. `is_last` marks the account as the leaf's last packet.
   bool put_account(std::uint64_t number, const wire::Fields& account, bool is_last, Nanos now);
-  /// Journals a packet of any stream from this leaf. False if there is no room; then `draft` is
-  /// unchanged.
+  /// Journals a packet of any stream from this leaf. Returns false if there is no room; then
+  /// `draft` is unchanged.
   bool put(Draft&& draft, Nanos now);
   /// The run's control. It is set before on_joined() is called.
   const std::optional<wire::Control>& control() const { return delivery_.control(); }
-  /// True if all packets that were put are acknowledged. Packets that the owner has not put yet do
-  /// not count.
+  /// True if all packets that were put are acknowledged.
   bool is_delivered() const { return delivery_.is_done(); }
   /// Leaves the tree when all packets are put and acknowledged, or at `deadline`. At the deadline,
   /// on_closed() gets the number of packets that were not delivered.
@@ -121,11 +121,11 @@ class LeafNode final : public overlay::Node {
   overlay::Network* network_ = nullptr;  // Valid from on_start() on.
   std::map<StreamId, LeafStreamState> streams_;
   std::map<StreamId, std::uint64_t> last_multicast_;
-  std::map<StreamId, IntervalSet> gaps_;  // Gaps in the multicasts that were reported. They are
-                                          // reported again to each new parent.
+  std::map<StreamId, IntervalSet> gaps_;  // Gaps in the multicasts, already reported once. They are
+                                          // reported again to each new parent and on request.
   std::optional<overlay::LinkId> gaps_told_to_;
   std::uint64_t streams_version_ = 0;
-  bool has_put_ = false;  // Something was put since trim_when_quiet() last looked.
+  bool has_put_ = false;  // True if something was put since trim_when_quiet() last looked.
   Nanos next_look_ = 0;
   bool joined_ = false;
   bool finish_told_ = false;

@@ -28,8 +28,8 @@ class Mapping {
   static Result<Mapping> of(int fd, std::size_t size);
 
   /// Maps `size` more bytes of a file, from `offset` on. `beginning` is a mapping of the start of
-  /// the same file. Needs no descriptor. `offset` and `size` must be whole pages, and the file must
-  /// be large enough. Fails with kExhausted when there is no address space.
+  /// the same file. This needs no descriptor. `offset` and `size` must be whole pages, and the file
+  /// must be large enough. Fails with kExhausted when there is no address space.
   static Result<Mapping> more_of(const Mapping& beginning, std::size_t offset, std::size_t size);
 
   /// Asks the system to allocate pages in advance, so that the first write does not wait for them.
@@ -43,8 +43,8 @@ class Mapping {
   std::span<std::byte> bytes_;
 };
 
-/// A new sealable memfd of `size` bytes, sparse until written. `name` shows in /proc. Fails with
-/// kExhausted or kInternal.
+/// Makes a new sealable memfd of `size` bytes. The system allocates a page when the page is first
+/// written. `name` appears in /proc. Fails with kExhausted or kInternal.
 Result<UniqueFd> make_memory(const char* name, std::size_t size);
 
 }  // namespace xylem::backend

@@ -18,8 +18,8 @@
 namespace xylem::backend {
 
 struct OutboxOptions {
-  /// Maximum size of packets sent and not yet acknowledged. Waiting packets stay in the journal and
-  /// are not copied.
+  /// No new packet is sent while at least this many bytes are sent and not yet acknowledged.
+  /// Waiting packets stay in the journal and are not copied.
   std::size_t max_in_flight = 8u << 20;
   /// A packet is resent if it is not acknowledged after this time. The time doubles with each
   /// resend, up to `longest_resend`.
@@ -28,10 +28,14 @@ struct OutboxOptions {
 };
 
 /// Keeps the delivery state of each journalled packet. It does not send. Not thread-safe; the
-/// journal is borrowed. A packet that was sent before, also by a predecessor, is marked `alone`, so
-/// that no node merges it. The packet's first copy may have been merged into another packet. The
-/// root stores the copy that arrives first. The leaf's last packet is sent only when all others are
-/// acknowledged. So when the root has stored it, nothing more can come from this leaf.
+/// journal is borrowed.
+///
+/// A packet is marked `alone` if it was sent before, or if a predecessor may have sent it. No node
+/// merges this packet. This is needed because the packet's first copy may have been merged into
+/// another packet. The root stores the copy that arrives first.
+///
+/// The leaf's last packet is sent only when all other packets are acknowledged. So when the root
+/// has stored the last packet, no other packet can come from this leaf.
 class Outbox {
  public:
   Outbox(OutboxOptions options, Journal& journal);
@@ -43,7 +47,7 @@ class Outbox {
 
   /// Returns true if the packet may be sent now; it then counts as sent. Returns false if older
   /// packets wait, if the limit of bytes in flight is reached, or if it is the leaf's last packet.
-  /// In this case the packet waits, as after add().
+  /// Then the packet waits, as after add().
   bool add_and_send(const wire::Packet& packet, Nanos now);
 
   /// The packets to send now, oldest first; they count as sent.
@@ -51,8 +55,9 @@ class Outbox {
   /// When to call take_due() if nothing else happens; 0: not scheduled.
   Nanos next_due() const;
 
-  /// Removes a packet that the root has stored, here and from the journal. Ignores unknown packets.
-  /// On tools' streams, `id` names waves: a packet is removed when all its waves are acknowledged.
+  /// Call it when the root has stored a packet. Removes the packet here and from the journal.
+  /// Ignores unknown packets. On tools' streams, `id` names waves: a packet is removed when all its
+  /// waves are acknowledged.
   void acknowledge(const wire::PacketId& id);
   /// Resends the packet, because the root or a node on the way asked for it. On tools' streams,
   /// resends every packet that has one of the waves. The stream kEveryStream means all streams.
@@ -72,8 +77,8 @@ class Outbox {
     Nanos due = 0;  // When to resend the packet; not used before the packet was sent.
     Nanos pause = 0;
     std::size_t bytes = 0;
-    std::uint64_t wave_end = 0;  // Set when it is sent.
-    IntervalSet acknowledged;    // Its acknowledged waves, on tools' streams.
+    std::uint64_t wave_end = 0;  // Set when the packet is sent.
+    IntervalSet acknowledged;    // The packet's acknowledged waves, on tools' streams.
   };
   using States = std::map<PacketKey, State>;
   std::vector<States::iterator> sent_overlapping(const wire::PacketId& id);
@@ -86,8 +91,8 @@ class Outbox {
   OutboxOptions options_;
   Journal& journal_;
   States states_;
-  std::deque<PacketKey> fresh_;  // Packets not sent by this object yet. Some may already be
-                                 // acknowledged.
+  // Packets that this object has not sent yet. Some may already be acknowledged.
+  std::deque<PacketKey> fresh_;
   std::set<std::pair<Nanos, PacketKey>> due_;  // Sent packets, by the time of their resend.
   std::size_t in_flight_ = 0;
   std::size_t others_ = 0;  // Number of packets, not counting the leaf's last packet.

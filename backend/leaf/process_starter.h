@@ -24,7 +24,8 @@ struct StartedProcess {
 class ProcessStarter {
  public:
   virtual ~ProcessStarter() = default;
-  /// Starts a communication process. The message of an error contains the program's path.
+  /// Starts a communication process. If the program cannot be run, the error message contains its
+  /// path.
   virtual Result<StartedProcess> start(NodeId node, std::uint32_t level) = 0;
   /// Collects a child that has ended. Returns an empty text if the child ended normally, else the
   /// reason.
@@ -36,8 +37,8 @@ struct CommProcessSetting {
   std::string program;  ///< Absolute path of xylem-commproc.
   std::string run;
   std::string front_end;  ///< host:port[,host:port]
-  std::string folder;     ///< The host's run folder, for its Unix socket; empty: none.
-  std::string host;       ///< This host's name, for notices.
+  std::string folder;  ///< The host's run folder, for the process's Unix socket; empty: no socket.
+  std::string host;    ///< This host's name, for notices.
   std::string host_key;
   bool tls = true;
   std::string log_level = "warn";
@@ -52,9 +53,9 @@ struct CommProcessSetting {
 ///   xylem-commproc --run RUN --node N --level N --front-end ADDRESSES --key-fd 4 --host NAME
 ///                  --host-key KEY --socket FOLDER/commproc-N --tls on|off --log-level LEVEL
 ///                  --orphan-limit SECONDS
-/// If the child ended with an error, the text of collect() ends with the last line of the child's
-/// standard error. The child reads the key from a pipe, descriptor 4. The key is never on a command
-/// line or in an environment.
+/// The child reads the key from a pipe, descriptor 4. The key is never on a command line or in an
+/// environment. If the child ended with an error code, the text of collect() ends with the last
+/// line of the child's standard error.
 class CommProcessStarter final : public ProcessStarter {
  public:
   explicit CommProcessStarter(CommProcessSetting setting);

@@ -8,10 +8,10 @@ namespace xylem::backend {
 struct RingProgress {
   std::uint64_t window_position = 0;  ///< Records with smaller numbers are in journalled windows.
   std::uint64_t chunk_position = 0;   ///< Records with smaller numbers are in journalled chunks, or
-                                      ///< chunks were off.
-  std::uint64_t chunk_events = 0;     ///< Number of records stored in chunks. Records taken while
-                                      ///< chunks were off are not included.
-  std::uint64_t chunk_calls = 0;      ///< Sum of `calls` of these records.
+                                      ///< were read while chunks were off.
+  /// Number of records in journalled chunks or in tombstones of chunks.
+  std::uint64_t chunk_events = 0;
+  std::uint64_t chunk_calls = 0;  ///< Sum of `calls` of these records.
   bool operator==(const RingProgress&) const = default;
 };
 

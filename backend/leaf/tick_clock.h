@@ -1,20 +1,22 @@
 #pragma once
 
-// Converts the ticks of records to CLOCK_MONOTONIC of this host.
+// Converts the ticks of records to CLOCK_MONOTONIC of this host. Ticks are readings of the
+// processor's time-stamp counter (TSC).
 //
-// Idea: from time to time both clocks are read together; the two readings are a pair. Between two
-// pairs, time is assumed to be linear in ticks. A record is always in the past. So its time is
-// interpolated between the pair before it and the pair after it:
+// Idea: from time to time the TSC and CLOCK_MONOTONIC are read together. The two readings are a
+// pair. Between two neighbouring pairs there is one piece: a straight line, because time is assumed
+// to be linear in ticks. A record is always in the past. So its time is interpolated between the
+// pair before it and the pair after it:
 //
-//   ns |            p2      The kernel steers CLOCK_MONOTONIC by up to 500 ppm. The
-//      |        .--'        slope of each piece follows this. A piece does not
-//      |    p1-'            change after its later pair was read.
+//   ns |            p2      The kernel steers CLOCK_MONOTONIC by up to 500 ppm. Each
+//      |        .--'        piece has its own slope, so it follows the steering. A
+//      |    p1-'            piece does not change after its end pair was read.
 //      |  .'
 //      +------------- ticks
 //
-// To read a pair, read CLOCK_MONOTONIC, then the ticks, then CLOCK_MONOTONIC again. Of several
-// tries, keep the pair whose two CLOCK_MONOTONIC readings are closest. The error of the pair is at
-// most half the difference of these two readings (about 20 to 50 ns).
+// To read a pair, read CLOCK_MONOTONIC, then the TSC, then CLOCK_MONOTONIC again. After several
+// tries, keep the pair with the smallest difference between the two CLOCK_MONOTONIC readings. The
+// error of the pair is at most half this difference. This error is about 20 to 50 ns.
 
 #include <cstdint>
 #include <deque>
@@ -24,7 +26,7 @@
 
 namespace xylem::backend {
 
-/// Both clocks at one moment.
+/// A pair: the TSC and CLOCK_MONOTONIC at one moment.
 struct TickPair {
   std::uint64_t ticks = 0;
   Nanos monotonic_ns = 0;
@@ -34,20 +36,20 @@ struct TickPair {
 /// Reads both clocks 16 times and returns the most exact pair. Takes about 1 µs.
 TickPair read_tick_pair();
 
-/// The clock of one host, for all its processes. It reads no clock itself: the caller adds the
-/// pairs.
+/// The clock of one host, for all its processes. A TickClock reads no clock itself: the caller adds
+/// the pairs.
 ///
-/// Times never go back by more than error_ns(). Each piece ends at the pair where the next begins,
-/// so there is no jump between pieces. Times after the last pair are estimated with the slope of
-/// the last finished piece.
+/// Times never go back by more than error_ns(). Each piece ends at the pair at which the next piece
+/// begins, so times do not jump between pieces. Times after the last pair are estimated with the
+/// slope of the last finished piece.
 class TickClock {
  public:
   /// Minimum length of the first piece. Each of its two pairs has an error of up to 50 ns. Over 20
   /// ms this is a slope error of 5 ppm.
   static constexpr Nanos kFirstPiece = 20 * kMillisecond;
   static constexpr Nanos kPiece = 250 * kMillisecond;
-  /// Maximum number of pieces that are kept. No record waits in a ring for longer than these pieces
-  /// cover.
+  /// Maximum number of pieces that are kept. No record waits in a ring for longer than the time of
+  /// these pieces.
   static constexpr std::size_t kPieces = 512;
 
   /// Adds `pair` if the last pair is old enough, else ignores `pair`. May be called as often as you
@@ -61,7 +63,7 @@ class TickClock {
   /// CLOCK_MONOTONIC at `ticks`. Accepts any number without overflow.
   Nanos to_monotonic(std::uint64_t ticks) const;
 
-  /// Maximum error of times from the first pair to kPiece after the last pair.
+  /// Maximum error of times from the pair before the last one until `kPiece` after the last pair.
   Nanos error_ns() const noexcept { return error_ns_; }
 
  private:
@@ -75,8 +77,8 @@ class TickClock {
   Nanos error_ns_ = 0;
 };
 
-/// Converts a time of a record to CLOCK_MONOTONIC. A kMonotonic time is returned unchanged, up to a
-/// maximum.
+/// Converts a time of a record to CLOCK_MONOTONIC. A kMonotonic time is returned unchanged, or
+/// limited to a maximum.
 Nanos record_time(const TickClock& clock, capture::ClockKind kind, std::uint64_t ticks);
 
 /// Fast record_time() for many consecutive records, about 1 ns each. The reader keeps the piece of

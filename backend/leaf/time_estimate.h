@@ -4,10 +4,10 @@
 // was timed.
 //
 // The simple estimate, duration times calls, is wrong when the timed call was unusual. For example,
-// 1000 polls of 200 ns take 4.2 ms if the kernel preempts one of them for 4 ms. If that poll is
-// timed, the simple estimate is 4 s. But all calls of a record lie between the end of the
-// function's previous record and the record's own end. And the thread did nothing else during these
-// calls. So:
+// 1000 polls of 200 ns take 4.2 ms if the kernel preempts one of them for 4 ms. If the preempted
+// poll is the timed one, the simple estimate is 4 s. But all calls of a record lie between the end
+// of the function's previous record and the record's own end. And during each of these calls, the
+// thread was in no other call. So:
 //
 //   Iprobe                Send               Iprobe (1000 calls)
 //   ...---|               |--|               |----| end
@@ -17,8 +17,9 @@
 //
 //   time = min(duration * calls, free), but at least the duration
 //
-// For consecutive records of a thread, the sum of estimates never exceeds the time since the
-// thread's first record began. Reads no clock and does no I/O. Not thread-safe.
+// If the records of a thread do not overlap, the sum of their estimates never exceeds the time
+// since the thread's first calls began. If the first record represents several calls, this time is
+// `since`. Reads no clock and does no I/O. Not thread-safe.
 
 #include <algorithm>
 #include <array>
@@ -37,10 +38,12 @@ namespace xylem::backend {
 class TimeEstimate {
  public:
   /// Returns the time in ns of all calls that a record represents. `calls` must be at least 1, and
-  /// `begin` at most `end`; `thread` may be any number. Records of a thread must come in order. If
-  /// records overlap, the sum may exceed the time passed. `since` is used only for the first record
-  /// of a thread: it is the earliest possible begin of the record's calls. `since` is needed
-  /// because a worker that replaces a dead worker has not seen the previous records.
+  /// `begin` must not be after `end`. `thread` may be any number. Records of a thread must come in
+  /// order. If records overlap, the sum may exceed the time passed.
+  ///
+  /// `since` is the earliest possible begin of the record's calls. It is used only for a thread's
+  /// first record, and only if this record represents several calls. A worker that replaces a dead
+  /// worker needs it, because it has not seen the previous records.
   std::uint64_t take(std::uint32_t thread, FunctionId function, Nanos begin, Nanos end,
                      std::uint64_t calls, Nanos since) {
     // A hostile record may name any thread.
@@ -65,14 +68,15 @@ class TimeEstimate {
 
   /// Time in ns of `calls` calls that have no record. It is `calls` times the mean time of the
   /// function's recorded calls, but at most the threads' free time since the function's last
-  /// record. The free time of a thread ends with the thread's last record. If that is a record of
-  /// the function, the free time ends at `until`. Returns 0 if no call of the function was timed.
+  /// record. The free time of a thread ends with the thread's last record. If this last record is
+  /// of the same function, the free time ends at `until`. Returns 0 if no call of the function was
+  /// timed.
   std::uint64_t of_unrecorded(FunctionId function, std::uint64_t calls, Nanos until) const;
 
  private:
   struct Timed {
     Nanos end = 0;             // End of the function's last record.
-    std::uint64_t before = 0;  // Time of all records of the thread up to that end.
+    std::uint64_t before = 0;  // Time of all records of the thread up to `end`.
     std::uint64_t time_ns = 0;
     std::uint64_t calls = 0;
   };

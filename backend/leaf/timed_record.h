@@ -10,15 +10,15 @@
 
 namespace xylem::backend {
 
-/// A record and its times on the run's clock; begin_ns <= end_ns, both >= 0.
+/// A record, and its times on the run's clock. 0 <= begin_ns <= end_ns.
 struct TimedRecord {
   capture::Record record;
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
 };
 
-/// Makes the event that a chunk stores for this record. `thread` is the ring of the record; the
-/// record's own field is not trusted. A completion record represents no call.
+/// Makes the event that a chunk stores for this record. `thread` is the number of the record's
+/// ring; the field Record::thread is not trusted. A completion record represents no call.
 inline wire::Event event_of(const capture::Record& from, Nanos begin_ns, Nanos end_ns,
                             std::uint32_t thread) {
   wire::Event event;

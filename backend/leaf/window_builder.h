@@ -1,7 +1,7 @@
 #pragma once
 
-// Makes windows from records. A window has the sums of each process and function of this host in a
-// slice of time.
+// Makes windows from records. A window has the sums for each process and function of this host in
+// one slice of time.
 //
 // Only one slice is open at a time. Records come ring by ring, in the order of each ring. A record
 // belongs to the slice in which it ends:
@@ -43,10 +43,10 @@ constexpr std::uint64_t slice_of(Nanos end_ns, Nanos window_ns) {
 /// - Time: the duration of a record. If the record represents several calls, the time is an
 ///   estimate (backend/leaf/time_estimate.h), and the row is marked estimated.
 /// - Minimum and maximum: those of timed calls.
-/// - Histogram: a timed call counts in the bucket of its duration. Calls without times count in the
-///   bucket of the mean of their record.
-/// - Bytes: the sum of recorded bytes, never scaled. Completions count, since receives that
-///   sampling leaves out come as completions.
+/// - Histogram: a timed call counts in the bucket of its duration. The other calls of the record
+///   count in the bucket of their mean time.
+/// - Bytes: the sum of recorded bytes, never scaled. Completions count too, because a receive
+///   without a record may still have a completion record.
 /// - Matrix: a record with kRecordSend and a peer adds its bytes and one message.
 /// - Waits: a record with kRecordReceive and a peer adds its time. Completions share the time of
 ///   their call evenly.
@@ -77,9 +77,10 @@ class WindowBuilder {
   /// follow, and add() takes these completions too.
   std::size_t add(Lane lane, std::span<const TimedRecord> records, bool complete);
 
-  /// Counts calls that will never have a record, and marks the row estimated. Each call gets the
-  /// mean time of the function's recorded calls in this process so far; 0 if there are no such
-  /// calls.
+  /// Counts calls that will never have a record, and marks the row estimated. Their time is
+  /// estimated with the mean time of the function's recorded calls, but limited to the threads'
+  /// free time: see TimeEstimate::of_unrecorded(). These calls count in minimum, maximum and
+  /// histogram with their mean time.
   void add_calls(Lane lane, FunctionId function, std::uint64_t calls);
 
   bool empty() const noexcept { return rows_.empty(); }

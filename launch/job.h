@@ -6,7 +6,7 @@
 //   sent to                            the job has it            we
 //   the group: ctrl-C, kill -- -PGID   directly                  do nothing
 //   us alone: kill PID, batch system   because we forward it     forward it
-//   us, then the group: timeout(1)    once or twice             forward at most one
+//   us, then the group: timeout(1)     once or twice             forward at most one
 //
 // We share the process group, so ctrl-Z and fg stop and continue both processes. The job can read
 // from the terminal, and a pipeline stays one job of the shell.

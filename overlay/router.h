@@ -24,7 +24,8 @@ class Router {
   /// Returns the leaves below one child.
   IntervalSet leaves_of(LinkId child) const;
 
-  /// Returns all leaves below this node, and those that have ended.
+  /// Returns all leaves below this node, and the subset that has ended. Both contain the leaves
+  /// that ended below removed children.
   wire::LeafSet below() const;
   /// Returns the leaves below this node that have not ended.
   IntervalSet expected() const;

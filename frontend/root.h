@@ -129,8 +129,8 @@ class Root {
   /// If the root is the only node, on_streams_taken() is called before set_streams() returns.
   std::uint64_t set_streams(std::vector<wire::StreamSpec> streams);
   /// Sends a multicast to the children of the root. A communication process gets the whole
-  /// multicast if a recipient is below the process. A leaf gets the result of `share_of`; nullopt
-  /// means that the leaf gets nothing.
+  /// multicast if a leaf of the stream is below the process. A leaf gets the result of `share_of`;
+  /// nullopt means that the leaf gets nothing.
   using ShareOf = std::function<std::optional<wire::Multicast>(LeafId leaf)>;
   void multicast(const wire::Multicast& whole, const ShareOf& share_of);
   /// Returns the leaf at the other end of this link; kNoLeaf for a communication process or an

@@ -6,8 +6,8 @@
 // lock:
 //
 //   lock -> connect to the socket "agent"
-//             no agent listens: bind it, start xylem-backend with the listening socket, connect
-//        -> send Registration with the segment's descriptor, or with the reason why there is none
+//             if no agent listens: bind the socket, start xylem-backend with it, connect
+//        -> send Registration with the segment's descriptor, or why there is no segment
 //        -> close
 //
 // The agent is a grandchild that the application does not notice. Its parent is a child made by
@@ -24,9 +24,9 @@ namespace xylem::capture {
 constexpr unsigned kReasonBytes = 256;
 
 /// Gives `segment_fd` to the host's agent, and starts the agent if there is none. If there is a
-/// segment, `unwatched` must be empty. Otherwise `unwatched` says why there is none, and the agent
-/// is told that this process cannot be watched. Returns false on failure; `reason` then says why,
-/// in words that can follow "capture is off: ".
+/// segment, `unwatched` must be empty. Without a segment, `unwatched` says why, and the agent is
+/// told that this process cannot be watched. Returns false on failure; `reason` then says why, in
+/// words that can follow "capture is off: ".
 bool register_with_agent(int segment_fd, const char* unwatched,
                          char (&reason)[kReasonBytes]) noexcept;
 

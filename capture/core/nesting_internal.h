@@ -3,7 +3,7 @@
 // Recognises calls that begin while another call of the same thread is under way. Also recognises
 // calls that an exception or longjmp has left.
 //
-// A thread remembers the stack frame of the wrapper that it is in. When another MPI function is
+// A thread remembers the stack frame of the wrapper in which it runs. If another MPI function is
 // called before that wrapper has returned, there are three cases:
 //
 //   a part of it     MPI calls itself, or another tool calls MPI. The call goes to the next MPI_X
@@ -17,13 +17,13 @@
 //
 // The outer frame was left if the new call's frame is not below it on the same stack; stacks grow
 // down. It was also left if the return address of the outer frame has been overwritten. Usually
-// both frames are on the same stack. They are not if the thread handles a signal on its alternate
-// stack, or if they are in different mappings (fibres). Whether a call is a part of the outer call
-// depends on its return address. It is a part if that address is in MPI's own library, or in the
-// library with the next MPI_X in line.
+// both frames are on the same stack. They are on different stacks if the thread handles a signal on
+// its alternate stack, or if they are in different mappings (fibres). A call is a part of the outer
+// call if the return address of the call is in MPI's own library, or in the library with the next
+// MPI_X in line.
 //
 // A frame that was left but not overwritten looks live if the program makes its next call below
-// that frame. Then the next call has no record, but it is counted as an inner call.
+// that frame. That next call then gets no record, and counts as an inner call.
 
 #include <cstddef>
 #include <cstdint>

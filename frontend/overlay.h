@@ -59,8 +59,8 @@ class Overlay {
 
   void set_front_end_addresses(std::vector<wire::Address> addresses);
 
-  /// Adds a back end or a program, depending on `role`. If it has restarted with the same host key,
-  /// it gets the same node and leaf again.
+  /// Adds a back end or a program, depending on `role`. After a restart with the same host key, it
+  /// gets the same node and leaf again.
   OverlayNode& join(const wire::HostReport& report, wire::Role role = wire::Role::kBackEnd);
 
   /// Adds a node that joined under a former front end, with its place in the tree. Does nothing if

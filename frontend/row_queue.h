@@ -26,8 +26,8 @@ struct RowQueueOptions {
   /// here. Their hosts keep them, and the front end requests them again when there is space. In
   /// addition, the batch that is being stored may have up to this size.
   std::size_t waiting_bytes = 64u << 20;
-  /// How long a full disk is retried while the run is ending, since someone may free space. The
-  /// time begins at begin_end(). After this, packets become tombstones.
+  /// While the run is ending and the disk is full, storing is retried for this time, since someone
+  /// may free space. The time begins at begin_end(). After this, packets become tombstones.
   Nanos full_limit = 1 * kSecond;
 };
 
@@ -86,8 +86,8 @@ class RowQueue {
   /// Tells the queue that the tree sends its remaining data. From now on, rows are stored as soon
   /// as the store is free.
   void drain(Nanos now);
-  /// If the disk is still full after `full_limit`, turns packets into tombstones from now on. Does
-  /// nothing before drain().
+  /// If the disk is still full after `full_limit`, turns the waiting packets and all later packets
+  /// into tombstones. Does nothing before drain().
   void give_up_if_full(Nanos now);
   /// Stores all waiting rows and the run's end, as soon as the batch in progress is done. A row
   /// that is added after end() is stored only if it is added before that batch is done.

@@ -2,8 +2,8 @@
 
 // The auxiliary services in a configuration file:
 //
-//   [service.host]                     # a built-in service; the other one is
-//                                      # [service.process]
+//   [service.host]                      # a built-in service; the other one is
+//                                       # [service.process]
 //   interval = "1s"                     # 100ms to 1h; default 1s
 //
 //   [service.gpu-power]                 # any other name: a program, run once in each interval

@@ -3,13 +3,13 @@
 // The streams in a configuration file, for programs of the run that link xylem::backend:
 //
 //   [stream.energy]
-//   aggregation = "sum"                # merges the waves of all leaves. By default,
-//                                      # the waves of each leaf are kept separately
-//   synchronisation = "time_out 500ms" # or wait_for_all (the default), or as_it_comes
+//   aggregation = "sum"                 # merges the waves of all leaves. By default,
+//                                       # the waves of each leaf are kept separately
+//   synchronisation = "time_out 500ms"  # or wait_for_all (the default), or as_it_comes
 //   when_full = "drop_newest"           # what a leaf does when its journal is full: drop_newest
 //                                       # (the default), drop_oldest, or block (the program waits)
-//   plugin = "/opt/site/filters.so"    # the file with the aggregation. By default,
-//                                      # the aggregation is a built-in one
+//   plugin = "/opt/site/filters.so"     # the file with the aggregation. By default,
+//                                       # the aggregation is a built-in one
 
 #include <functional>
 #include <map>

@@ -44,8 +44,8 @@ struct TreeOptions {
   /// directly. Back ends on other hosts are started by ssh, which must work without a password. If
   /// a launcher fails, start() fails soon, with the last line of the launcher's output.
   std::string launcher{};
-  /// Numeric address to listen on. Empty: all addresses of this host. But if start() starts all
-  /// back ends on this host without a launcher, only loopback.
+  /// Numeric address to listen on. If it is empty, start() listens on all addresses of this host.
+  /// But it listens only on loopback if it starts all back ends on this host, without a launcher.
   std::string listen{};
   /// Absolute path of xylem-commproc, the same on all hosts. Installed packages define a default
   /// value.

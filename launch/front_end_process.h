@@ -30,8 +30,8 @@ namespace xylem::launch {
 /// front end is killed (see Patience).
 ///
 /// If kMaxFoldDeaths front ends die in the plugin of the same stream, successors no longer call
-/// this plugin: the waves of the stream stay unmerged. The deaths count only if less than
-/// kFoldDeathsForgotten passes between two of them.
+/// this plugin. The waves of the stream then stay unmerged. Deaths are counted together only if
+/// less than kFoldDeathsForgotten passes between two of them.
 ///
 /// Each front end runs in a new session. So keys pressed at the terminal do not reach it.
 ///
@@ -63,10 +63,10 @@ class FrontEndProcess {
                                        const Patience& patience = {5 * kSecond, 20 * kSecond,
                                                                    5 * kSecond});
 
-  /// Supervises the front end; never waits. Call it when a child of this process may have ended,
-  /// and at the latest after the returned duration. nullopt means that there is no latest time.
-  /// `say` reports when a front end dies, what happens next, and when a successor cannot open the
-  /// store. A failure that is repeated is reported once.
+  /// Supervises the front end; never waits. Call it when a child of this process may have ended.
+  /// Also call it at the latest after the returned duration; nullopt means that there is no latest
+  /// time. `say` reports when a front end dies, what happens next, and when a successor cannot open
+  /// the store. A failure that is repeated is reported once.
   std::optional<Nanos> attend(Nanos now, const Say& say);
 
   /// Tells the front end that the job has ended. Waits until this front end or a successor has

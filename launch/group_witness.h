@@ -10,10 +10,11 @@
 
 namespace xylem::launch {
 
-/// The witness: a process in our process group that only receives signals. The job is in this group
-/// too. So terminals, `timeout` and batch systems reach the job as they do without xylem. A signal
-/// to the group reaches the witness and the job, so it must not be forwarded. The field `si_code`
-/// of a signal does not help: it is the same for `kill -INT -- -PGID` and `kill -INT PID`.
+/// The witness is a process in our process group that only receives signals. The job is in this
+/// group too. So terminals, `timeout` and batch systems reach the job as they do without xylem. A
+/// signal to the group reaches the witness and the job, so it must not be forwarded. The field
+/// `si_code` of a signal does not help: it is the same for `kill -INT -- -PGID` and `kill -INT
+/// PID`.
 ///
 /// Construct it at the beginning of main, after a SignalGate has blocked the signals. No other
 /// descriptor may be open, and no thread may run. The witness ends with this object, and also when

@@ -34,7 +34,7 @@ class SignalGate {
   SignalGate();
 
   /// Removes a pending signal that would end the job, and returns its number; nullopt if no such
-  /// signal is pending. Call it before the job starts: a signal that was sent to the group earlier
+  /// signal is pending. Call it before the job starts. A signal that was sent to the group earlier
   /// did not reach the job, and wait() would not forward it.
   std::optional<int> ended_before_start() const;
 

@@ -35,9 +35,9 @@ struct CommandFacts {
 /// program, and `environment` (NAME=VALUE strings). Symbolic links are followed: if `mpirun` is a
 /// symbolic link to `orterun`, the name `orterun` counts.
 ///
-/// Looks for programs in `path`. Reads Open MPI's parameter file in $HOME/.openmpi. Also reads its
-/// parameter file and default host file in two folders: /etc/openmpi, and ../etc relative to the
-/// launcher's folder. Does no other I/O.
+/// Looks for programs in `path`. Reads Open MPI's parameter file in $HOME/.openmpi. Also reads Open
+/// MPI's parameter file and default host file in two folders: /etc/openmpi, and ../etc relative to
+/// the launcher's folder. Does no other I/O.
 CommandFacts inspect_command(const std::vector<std::string>& command, std::string_view path,
                              const std::vector<std::string>& environment);
 

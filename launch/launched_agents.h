@@ -48,8 +48,8 @@ class LaunchedAgents {
   LaunchedAgents& operator=(LaunchedAgents&&) = delete;
   ~LaunchedAgents();
 
-  /// Waits until every agent is ready, at most for `patience`. Returns false if agents are not
-  /// ready after this time, or when all launchers have ended. May be called again.
+  /// Waits until every agent is ready, at most for `patience`. Returns false after this time, or
+  /// when all launchers have ended. May be called again.
   bool wait_until_ready(Nanos patience);
   /// The agents that are ready, in the order of their messages.
   const std::vector<Ready>& ready() const { return ready_; }

@@ -30,9 +30,9 @@ JobReach reach_of(const CommandFacts& facts, const std::vector<std::string>& env
 /// `auto`, `all`, the name of an interface, or a numeric address. The parameter `all` has the
 /// addresses of this host.
 ///
-/// For `auto`, the result is the first address of this host if `widely` is true, that is, if other
-/// hosts must reach the front end. Otherwise, and if this host has only loopback, the result is the
-/// loopback address.
+/// `widely` is true if other hosts must reach the front end. Then the result for `auto` is the
+/// first address of this host. If `widely` is false, or if this host has only loopback, the result
+/// for `auto` is the loopback address.
 std::string listening_address(const std::string& interface, bool widely,
                               const std::vector<net::InterfaceAddress>& all);
 

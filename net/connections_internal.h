@@ -49,7 +49,7 @@ class Connections {
   Connections(asio::io_context& context, const RuntimeOptions& options, ConnectionHost& host);
 
   void listen(std::vector<UniqueFd> listening);
-  /// Later calls on_connected() or on_connect_failed() of the host, once.
+  /// Later calls ConnectionHost::on_connected() or ConnectionHost::on_connect_failed(), once.
   void connect(const wire::Parent& parent, const wire::Hello& hello);
 
   const std::vector<wire::Address>& addresses() const noexcept { return addresses_; }

@@ -24,8 +24,9 @@
 
 namespace xylem::net {
 
-/// A heartbeat may be sent later by this time. It may be sent earlier by this time, together with
-/// another frame. So an idle process wakes up less often; waking up is most of its cost.
+/// A heartbeat may be late by at most this time. It may also be early by at most this time, if it
+/// is sent together with another frame. So an idle process wakes up less often; waking up is most
+/// of its cost.
 constexpr Nanos kHeartbeatSlack = overlay::kHeartbeatInterval / 8;
 
 /// The services that a link needs from its event loop.

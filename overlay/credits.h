@@ -68,8 +68,8 @@ class ReceiveCredit {
   /// Returns false if the peer had no credit left. The peer has then broken the protocol, and the
   /// caller must close the link.
   bool add_received(std::size_t bytes) noexcept;
-  /// Returns true if a Credit should be sent: at the start of the link, and when a quarter of the
-  /// window has arrived since the last grant().
+  /// Returns true if a Credit should be sent. This is at the start of the link, and when a quarter
+  /// of the window has arrived since the last grant().
   bool is_due() const noexcept;
   /// Marks all received bytes as taken. Returns the total to grant.
   std::uint64_t grant() noexcept;

@@ -19,8 +19,8 @@ namespace xylem::overlay {
 /// A connection to a neighbour after a completed handshake. An id is never reused within a process.
 enum class LinkId : std::uint64_t {};
 
-/// The other end of a link, as its hello describes it. The peer has proved that it knows the key.
-/// The other facts are not verified.
+/// The other end of a link. The peer has proved that it knows the key. If the peer connected to us,
+/// the other facts come from the peer's hello and are not verified.
 struct Peer {
   wire::Role role = wire::Role::kBackEnd;
   NodeId node = wire::kNoNode;

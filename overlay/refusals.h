@@ -16,8 +16,8 @@ namespace xylem::overlay {
 
 /// Counts refusals. The first refusal with each reason is logged immediately. All other refusals
 /// are only counted, and their number is logged once in every kInterval. Unknown peers can
-/// influence the text of a reason. So only the first kReasons different reasons are logged. After
-/// an interval in which no refusal was only counted, all reasons count as new again. Not
+/// influence the text of a reason. So only the first kReasons different reasons are logged. If all
+/// refusals of an interval were logged, all reasons count as new in the next interval. Not
 /// thread-safe. The caller provides the time and the timer.
 class Refusals {
  public:

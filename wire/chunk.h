@@ -91,8 +91,8 @@ class ChunkEncoder {
 /// another version.
 Result<ChunkSummary> read_chunk_summary(std::span<const std::byte> chunk);
 
-/// Decodes chunks, one after another. It keeps its buffers between calls (about 2 MB after a full
-/// chunk). This halves the time of a query over many chunks. Not thread-safe.
+/// Decodes chunks, one after another. It keeps its buffers between calls. After a full chunk these
+/// need about 2 MB. This halves the time of a query over many chunks. Not thread-safe.
 class ChunkDecoder {
  public:
   ChunkDecoder();

@@ -18,9 +18,9 @@
 // The outer frame was left if the new call's frame is not below it on the same stack; stacks grow
 // down. It was also left if the return address of the outer frame has been overwritten. Usually
 // both frames are on the same stack. They are on different stacks if the thread handles a signal on
-// its alternate stack, or if they are in different mappings (fibres). A call is a part of the outer
-// call if the return address of the call is in MPI's own library, or in the library with the next
-// MPI_X in line.
+// its alternate stack, or if they are in different mappings (fibres). Whether a call is a part of
+// the outer call depends on the call's return address. The call is a part if this address is in
+// MPI's own library, or in the library with the next MPI_X in line.
 //
 // A frame that was left but not overwritten looks live if the program makes its next call below
 // that frame. That next call then gets no record, and counts as an inner call.

@@ -19,7 +19,7 @@
 // behind, the writer can use the whole ring. The record with number n is in slot n % B of block
 // block_of[n / B % 64], where B is limit / 64.
 //
-// Rules (x86-64 and AArch64; all shared words are lock-free atomics):
+// Rules for x86-64 and AArch64, where all shared words are lock-free atomics:
 //  - The writer fills a slot, then publishes it by storing `head` (release).
 //  - A call counts in `calls[f]` before its record is written. A record represents `calls` calls of
 //    its function: all calls since the previous record or loss of that function in that thread.

@@ -78,8 +78,9 @@ class FrontEndProcess {
   ///   that data is being stored. The second signal kills the front end.
   Result<void> finish(int exit_code, const Say& say);
 
-  /// Call it instead of finish() if the job was not started. It ends the run without an account and
-  /// without a store. Waits like finish(), and fails in the same cases.
+  /// Call it instead of finish() if the job was not started. The front end then prints no account,
+  /// and keeps the store of this run only if the store has data. Waits like finish(), and fails in
+  /// the same cases.
   Result<void> abandon(const Say& say);
 
   static constexpr int kMaxDeaths = 5;

@@ -14,12 +14,13 @@
 namespace xylem::wire::internal {
 
 /// All fields of an event except its times and its request. They are packed into five words, so two
-/// shapes can be compared word by word. "None" is stored as 0 and signed numbers are zigzag
-/// encoded, so that most upper byte planes are 0.
+/// shapes can be compared word by word. "None" is stored as 0, and signed numbers are zigzag
+/// encoded. So most upper byte planes are 0.
 struct Shape {
   std::uint64_t word[5];
 
-  /// Has no branches: the processor could not predict in which word two shapes differ.
+  /// The comparison has no branches, because the processor could not predict in which word two
+  /// shapes differ.
   bool operator==(const Shape& other) const {
     std::uint64_t difference = 0;
     for (std::size_t i = 0; i < 5; ++i) difference |= word[i] ^ other.word[i];

@@ -6,7 +6,7 @@
 // column is stored as byte planes, the lowest first: plane p has byte p of every number. Planes
 // above the highest byte of the largest number are left out.
 //
-//   column := planes:byte { plane } * planes           nothing at all when n is 0
+//   column := planes:byte { plane } * planes           no bytes if n is 0
 //   plane  := 0 value:byte                             all n bytes are equal
 //           | 1 byte * n                               the n bytes, not compressed
 //           | 2 size:varint byte * size                one zstd frame that unpacks to n bytes

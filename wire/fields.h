@@ -34,9 +34,9 @@ using FieldValue =
 /// "int64", "uint64", "float64", "string", "bytes", "array of int64", ... "array of string".
 std::string_view type_name(const FieldValue& value);
 
-/// The fields of one wave, in ascending order of their numbers; each number occurs at most once. A
-/// value type, not thread-safe. Needs 48 bytes of memory per field, plus the contents of strings
-/// and arrays.
+/// The fields of one wave, in ascending order of their numbers. Each number occurs at most once.
+/// Fields is a value type and not thread-safe. Needs 48 bytes of memory per field, plus the
+/// contents of strings and arrays.
 class Fields {
  public:
   Fields() = default;

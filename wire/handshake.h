@@ -1,7 +1,7 @@
 #pragma once
 
-// The first messages of a link. Each side says which program it is and proves that it knows the
-// run's key. net/handshake.h describes the order of these messages.
+// The first messages of a link. The connecting side sends its role. Each side proves that it knows
+// the run's key. net/handshake.h describes the order of these messages.
 
 #include <array>
 #include <cstddef>

@@ -205,7 +205,7 @@ struct HostFacts {
   bool operator==(const HostFacts&) const = default;
 };
 
-/// A message with a tag that this version does not know. Receivers count it and go on.
+/// A message with a tag that this version does not know. Receivers count the message and continue.
 struct Unknown {
   std::uint16_t tag = 0;
   bool operator==(const Unknown&) const = default;
@@ -221,8 +221,8 @@ using Message =
 //
 // Bytes 0-3 are the length of everything after them. Bytes 4-7 are the format: 0 means one flat
 // Cap'n Proto segment, 1 means a flat segment and then a packet's payload. Both numbers are
-// little-endian. The rest is whole 8-byte words, so consecutive frames stay aligned. If the bytes
-// are aligned to 8, decode() reads them without a copy.
+// little-endian. The size of the rest is a multiple of 8 bytes, so consecutive frames stay aligned.
+// If the bytes are aligned to 8, decode() reads them without a copy.
 
 /// Encodes a message as a frame. Stops the program if the frame would be larger than
 /// kMaxFrameBytes, because the caller must limit the size of packets. Also stops the program if the

@@ -56,7 +56,8 @@ struct ProfileRow {
   std::uint64_t calls = 0;
   /// Calls of this function by this process so far, this window included.
   std::uint64_t calls_so_far = 0;
-  std::uint64_t time_ns = 0;  ///< Sum over all calls. `min_ns` and `max_ns` are of single calls.
+  /// Sum over all calls. `min_ns` and `max_ns` are the shortest and the longest single call.
+  std::uint64_t time_ns = 0;
   std::uint64_t min_ns = 0;
   std::uint64_t max_ns = 0;
   std::uint64_t bytes = 0;
@@ -101,10 +102,10 @@ struct AccountRow {
   std::uint64_t windowed = 0;  ///< Calls in all windows so far, including this window.
   std::uint64_t events = 0;    ///< Records in chunks so far.
   std::uint64_t event_calls = 0;
-  /// Number of sends that have no record because the ring was full. They are in no matrix row.
+  /// Number of sends that have no record because the ring was full. No matrix row includes them.
   std::uint64_t lost_messages = 0;
   std::uint64_t lost_message_bytes = 0;
-  /// Receives without a record because the ring was full. They are in no wait row.
+  /// Receives that have no record because the ring was full. No wait row includes them.
   std::uint64_t lost_receives = 0;
   /// Receives whose completion the capture library could not track.
   std::uint64_t untracked_receives = 0;

@@ -17,7 +17,7 @@
 
 namespace xylem::wire {
 
-/// A service that the configuration names. It is part of Control.
+/// A service that the configuration names. Control contains the list of these services.
 struct ServiceSpec {
   std::string name;  ///< A name that is_service_name() accepts.
   /// Absolute path and arguments of a program to run, separated by blanks. Empty for the built-in
@@ -27,8 +27,8 @@ struct ServiceSpec {
   Nanos timeout_ns = 10 * kSecond;  ///< A program that takes longer is killed.
   bool operator==(const ServiceSpec&) const = default;
 };
-/// Maximum number of services. The lane of a service's packets is its position in Control, counted
-/// from 1.
+/// Maximum number of services. The lane of a service's packets is the position of the service in
+/// Control, counted from 1.
 constexpr std::size_t kMaxServices = 31;
 constexpr std::string_view kHostService = "host";
 constexpr std::string_view kProcessService = "process";

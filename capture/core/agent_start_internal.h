@@ -10,11 +10,12 @@
 //        -> send Registration with the segment's descriptor, or why there is no segment
 //        -> close
 //
-// The agent is a grandchild that the application does not notice. Its parent is a child made by
-// clone() without an exit signal. So the application gets no SIGCHLD, and wait() does not return
-// the child. The agent does not inherit the application's descriptors, affinity or environment, and
-// it moves to a new session immediately. This library waits for the agent's first process. The
-// agent gets the key through a pipe; the key is removed from the rank's environment.
+// The agent is a grandchild that the application does not notice. The agent's parent is a child of
+// the application, made by clone() without an exit signal. So the application gets no SIGCHLD, and
+// wait() does not return this child. The agent does not inherit the application's descriptors,
+// affinity or environment, and it moves to a new session immediately. This library waits for the
+// agent's first process. The agent gets the key through a pipe; the key is removed from the rank's
+// environment.
 //
 // Every wait has a deadline. No descriptor stays open in the application.
 

@@ -31,8 +31,8 @@ struct Members {
   std::atomic<std::uint32_t> made;  ///< Number of communicators made with these members so far.
   Members* next;
 
-  /// World rank of each member; -1 for processes of other worlds. The table follows this object in
-  /// memory.
+  /// World rank of each member; -1 for processes of other worlds. In memory, the table comes
+  /// directly after this object.
   std::int32_t* table() noexcept { return reinterpret_cast<std::int32_t*>(this + 1); }
   const std::int32_t* table() const noexcept {
     return reinterpret_cast<const std::int32_t*>(this + 1);

@@ -21,13 +21,13 @@ bool is_gate_open() noexcept;
 /// started yet, as an early call. Async-signal-safe.
 void count_without_ring(std::uint16_t function) noexcept;
 
-/// Makes sure that the calling thread's ring is given back when the thread ends.
+/// Makes sure that the calling thread's ring becomes free when the thread ends.
 void watch_thread_end(Thread* thread) noexcept;
 
 /// Makes the segment, finds or starts the host's agent, and registers. Call it before the real
-/// MPI_Init. On any failure it prints one sentence and turns capture off; the job continues.
+/// MPI_Init. On any failure, start() prints one sentence and turns capture off; the job continues.
 /// Further calls do nothing. But in a child of fork(), the first call starts capture for the child.
-/// If several threads call it at the same time, the later ones wait for the first.
+/// If several threads call it at the same time, the other threads wait for the first one.
 void start() noexcept;
 
 /// Finds out this process's rank and world. Call it when MPI is initialised. It asks MPI and the

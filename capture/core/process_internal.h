@@ -14,11 +14,12 @@
 // first call, which takes a ring of the segment and maps the ring's memory. When the thread ends, a
 // destructor of thread-specific storage makes the ring free for another thread.
 //
-// Each call of the program has one record. A wrapper MPI_X calls the next MPI_X in line, which may
-// be another tool's. Tools and language bindings finally call PMPI_X. PMPI_X is wrapped too,
-// because some calls do not go through MPI_X: calls from Fortran, or from a tool in the program
-// itself. While a wrapper runs, calls from MPI and from tools are parts of its call and have no
-// records (nesting_internal.h). This is also true if the outer call's thread has no ring.
+// Each call of the program counts once, although several wrappers may see it. A wrapper MPI_X calls
+// the next MPI_X in line, which may belong to another tool. Tools and language bindings finally
+// call PMPI_X. PMPI_X is wrapped too, because some calls do not go through MPI_X: calls from
+// Fortran, or from a tool in the program itself. While a wrapper runs, calls from MPI and from
+// tools are parts of its call and have no records (nesting_internal.h). This is also true if the
+// outer call's thread has no ring.
 //
 // States: a process is first waiting. Then it is started (its segment is made and registered),
 // inert (no XYLEM_ADDRESS), or turned off (something failed). Capture starts in MPI_Init. If no
@@ -52,8 +53,9 @@ struct Meaning {
   std::uint8_t flags = 0;
 };
 
-/// The writer of a ring, in private memory of this process. There is one per ring in use. It stays
-/// with the ring when another thread takes the ring, since `pending` belongs to the ring.
+/// The writer of a ring, in private memory of this process. There is one writer for each ring in
+/// use. It stays with the ring when another thread takes over the ring, since `pending` belongs to
+/// the ring.
 struct Thread {
   ThreadRing* ring = nullptr;
   Record* records = nullptr;
@@ -96,7 +98,7 @@ struct Call {
 
   // Set for a call that completes one request; see before_wait().
   TrackedRequest* tracked;  ///< Null when the request is not tracked.
-  Word request;             ///< The request's handle; 0 for none.
+  Word request;             ///< The request's handle; 0 if there is none.
 
   /// Call it when MPI has returned. Returns false if the thread has left this call
   /// (nesting_internal.h). Then the call gets no record.
@@ -106,7 +108,7 @@ struct Call {
 /// State of each thread. It must be small, since it is in the static TLS of the application.
 struct ThreadState {
   Thread* thread;
-  const void* frame;   ///< Frame of the wrapper that the thread is in; null if none.
+  const void* frame;   ///< Frame of the wrapper in which the thread runs; null if it runs in none.
   const void* caller;  ///< Return address of that wrapper.
   bool is_starting;    ///< The thread is making the segment and registering.
 };
@@ -136,8 +138,8 @@ static_assert(offsetof(Process, gate) == 0 && offsetof(Gate, enabled) == 0);
 extern constinit thread_local ThreadState thread_state
     [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
 
-/// Finds a ring for a thread that has none. Returns null if the call cannot be recorded; the call
-/// has then been counted.
+/// Finds a ring for a thread that has none. Returns null if the call cannot be recorded. In this
+/// case, take_ring() has already counted the call.
 Thread* take_ring(std::uint16_t function) noexcept;
 
 /// Called when the writer has reached the end of a block. Reads the reader's position, and lets the

@@ -30,8 +30,8 @@ enum class RequestKind : std::uint8_t {
 };
 
 struct TrackedRequest {
-  const Members* members =
-      nullptr;  ///< Members of the communicator, to find the world rank of a status's source.
+  /// Members of the communicator, to find the world rank of a status's source.
+  const Members* members = nullptr;
   std::uint64_t bytes = 0;   ///< Persistent sends and collectives: payload of each start.
   Word* new_comm = nullptr;  ///< kNewComm: address at which MPI writes the communicator.
   std::uint32_t comm = 0;

@@ -88,8 +88,8 @@ struct Record {
   std::uint64_t end;
   /// The request that the call made, started or completed; 0 if there is none.
   std::uint64_t request;
-  std::uint64_t bytes;  ///< Payload size: count times type size; for a receive, the size received.
-  std::uint32_t comm;   ///< The communicator's identity (see kCommWorld); kNoComm for none.
+  std::uint64_t bytes;  ///< Payload size: count times type size; for a receive, the received size.
+  std::uint32_t comm;   ///< The communicator's identity (see kCommWorld); kNoComm if there is none.
   std::int32_t peer;    ///< World rank of the other side, or of the root in a rooted collective;
                         ///< kNoPeer if there is none.
   std::int32_t tag;     ///< kNoTag if there is none.
@@ -262,8 +262,8 @@ struct Registration {
   std::uint32_t world_size = 0;  ///< The launcher's value; `rank` + 1 if the launcher gives no
                                  ///< size.
   std::uint8_t world_key[kWorldKeyBytes] = {};
-  char unwatched[160] =
-      {};  ///< Reason why there is no segment, as part of a sentence. Empty if there is a segment.
+  /// Reason why there is no segment, as part of a sentence. Empty if there is a segment.
+  char unwatched[160] = {};
 };
 
 }  // namespace xylem::capture

@@ -1,13 +1,13 @@
 #pragma once
 
-// Distinguishes the MPI_COMM_WORLDs of a run. This needs no communication between ranks: the
-// program could receive a message of the library instead of its own.
+// Distinguishes the MPI_COMM_WORLDs of a run. The library sends no messages between ranks for this,
+// because the program could receive such a message instead of its own.
 //
-// The library is preloaded into launchers too. In a launcher it draws a random identity before
-// main() and sets it in the environment (XYLEM_WORLD). The launcher passes the environment to every
-// rank that it starts. This includes all hosts, all parts of an MPMD job, and ranks without the
-// library. Two launchers draw different identities. The key of a world combines the identity with
-// the launcher's own data:
+// The library is preloaded into launchers too. In a launcher, the library draws a random identity
+// before main() and puts the identity into the environment (XYLEM_WORLD). The launcher passes the
+// environment to every rank that it starts. This includes all hosts, all parts of an MPMD job, and
+// ranks without the library. Two launchers draw different identities. The key of a world combines
+// the identity with the launcher's own data:
 //
 //   Open MPI   PMIX_NAMESPACE: each world that MPI_Comm_spawn starts has a new namespace
 //   Hydra      --control-port and --pgid of the proxy above a spawned rank

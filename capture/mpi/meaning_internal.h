@@ -8,13 +8,14 @@
 // Each function writes the call's records. The call's own record comes first. Completion records
 // for further payload follow. If the call failed, its record has only times and result.
 //
-// Bytes: the payload that *this rank* provides. A size is count times type size, in bytes.
+// Bytes: for sends and collectives the payload that *this rank* provides, for receives the payload
+// that has arrived. A size is count times type size, in bytes.
 //   send, psend, sendrecv     the size sent; 0 if the target is MPI_PROC_NULL. A persistent send
 //                             counts the size at each start.
 //   recv, mrecv, completions  the size received, from the status
 //   probes, waits, barrier    0
-//   bcast, scatter(v)         at the root: the size sent; in scatter(v) the sum over all ranks,
-//                             also the root. At other ranks: 0.
+//   bcast, scatter(v)         at the root: the size sent; for scatter(v), the sum over all ranks,
+//                             the root included. At other ranks: 0.
 //   gather, allgather         the size of the send block. With MPI_IN_PLACE: the size of this
 //                             rank's block in the receive buffer.
 //   gatherv, allgatherv       the size of the send block. With MPI_IN_PLACE: the size that this
@@ -71,7 +72,7 @@ XYLEM_INLINE Word load_handle(Word at, std::uint32_t i = 0) noexcept {
 /// Size of one element in bytes, according to MPI; 0 if MPI reports no size.
 std::uint64_t type_size(Word datatype) noexcept;
 
-/// Tracks a receive until its completion. If its set of the request table is full, counts the
+/// Tracks a receive until its completion. If the request table has no room for it, counts the
 /// receive as untracked.
 void track_receive(Word request, const Members* members, std::uint32_t comm, std::int32_t peer,
                    std::int32_t tag, RequestKind kind) noexcept;
@@ -90,7 +91,8 @@ inline void put_back(TrackedRequest* tracked, Word before, Word now) noexcept {
     requests.release(tracked);
   }
 }
-/// Handles the completion of `tracked` with `status`. Returns the meaning of the received message.
+/// Handles the completion of `tracked` with `status`. If a message was received, the result
+/// describes this message.
 Meaning complete(TrackedRequest* tracked, Word request, Word status) noexcept;
 
 // Point to point.

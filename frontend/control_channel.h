@@ -22,9 +22,9 @@ class ControlChannel {
 
   int fd() const { return fd_; }
 
-  /// Call it when the descriptor is readable. Returns the commands of complete lines, in their
-  /// order. Ignores unknown lines. If the peer has closed the channel or died, returns one command
-  /// with an unknown exit code.
+  /// Call it when the descriptor is readable. Returns the commands of complete lines, in the order
+  /// of the lines. Ignores unknown lines. If the peer has closed the channel or died, returns one
+  /// command with an unknown exit code.
   std::vector<Command> read();
   /// True once read() has found that the peer has closed the channel.
   bool is_closed() const { return is_closed_; }

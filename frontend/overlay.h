@@ -71,8 +71,9 @@ class Overlay {
   /// end and every program. Returns the nodes to start. `known` has facts about each back end's
   /// host.
   ///
-  /// `may_launch` is true if the owner can start processes on hosts without a back end. Only then
-  /// may a topology file name such hosts, and only then may `choice` have extra hosts.
+  /// `may_launch` is true if the owner can start processes on hosts without a back end. If
+  /// `may_launch` is false, a topology file must not name these hosts, and `choice` must not have
+  /// extra hosts.
   ///
   /// A host's number of cores limits the communication processes on the host in two cases:
   /// - With fuzzy placement, the measured number is the limit. Without a measurement, there is no
@@ -102,9 +103,9 @@ class Overlay {
   /// other identity of its host.
   void attach_late(NodeId late);
 
-  /// Returns the node's place, with a list of parents in the order in which to try them. First
-  /// comes the node's parent, and the front end is last. Between them are the fall-backs of the
-  /// plan. For a node that is not in the plan, its ancestors are between them.
+  /// Returns the node's place, with a list of parents in the order in which to try them. The node's
+  /// parent comes first, and the front end comes last. In the middle are the fall-backs of the
+  /// plan, or the node's ancestors if the plan does not contain the node.
   wire::Assignment assignment(NodeId id) const;
 
   /// Returns the front end and the living communication processes, each below its current parent.

@@ -96,9 +96,9 @@ class RootOwner {
 };
 
 /// The root of the tree. It sends each new leaf a leaf id. The front end is the leaf's first
-/// parent, so data can flow immediately. place() starts the communication processes and then moves
-/// every node to its place. The root sends acknowledgements and control down the tree, and detects
-/// lost hosts. It does not decode packets.
+/// parent, so data can flow immediately. The function place() starts the communication processes
+/// and then moves every node to its place. The root sends acknowledgements and control down the
+/// tree, and detects lost hosts. It does not decode packets.
 ///
 /// Call start() first. Then pass on the callbacks of overlay::Node: on_link_up, on_link_down,
 /// on_message and on_timer. Not thread-safe. The owner and the network are borrowed.

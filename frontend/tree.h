@@ -211,8 +211,8 @@ class Tree {
   /// kInvalidArgument if tree::is_host_name() refuses a host's name.
   Result<std::string> topology() const;
 
-  /// Opens a stream on every node. Nodes that join later open it when they join, so a stream may be
-  /// opened before the first leaf joins.
+  /// Opens a stream on every node. A node that joins later opens the stream when it joins. So a
+  /// stream may be opened before the first leaf joins.
   ///
   /// Fails with kAlreadyExists if an open stream has this name, and with kTimedOut if a node does
   /// not answer. Fails with kInvalidArgument, kNotFound or kCorrupt if at least one node refuses

@@ -24,8 +24,8 @@ struct AgentPlace {
 struct AgentLaunchOptions {
   std::string launcher;  ///< See launch_on().
   std::string program;   ///< Absolute path of xylem-backend, the same on all hosts.
-  /// NAME=VALUE strings, the same as for ranks: the front end's address, the run, the key and so
-  /// on. These are never on a command line.
+  /// NAME=VALUE strings that ranks also get: the front end's address, the run, the key and so on.
+  /// These strings are never on a command line.
   std::vector<std::string> environment;
 };
 

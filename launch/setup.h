@@ -6,7 +6,7 @@
 // First `xylem run`, `serve` or `attach` sends the setup as one line of JSON. So the key is not on
 // a command line. The front end answers `ready LIVE_PATH` or `error SENTENCE`. At the end of the
 // job the front end gets `finish CODE`, or `abandon` if the job was not started. After that it
-// sends `alive` from time to time, unless a commit takes longer than a second. Finally it sends
+// sends `alive` each second, but not while one commit takes longer than a second. Finally it sends
 // `done`.
 
 #include <cstdint>

@@ -46,8 +46,8 @@ struct RuntimeOptions {
   Nanos proof_deadline = kProofDeadline;  ///< Tests use a shorter deadline.
   bool is_root = false;                   ///< True for the front end. Its clock is the run's clock.
   /// The board with the notices of this process; borrowed. When there is an upward link, the loop
-  /// sends the notices of this process and of the children up. The Node does not see them. If
-  /// `notices` is nullptr, the Node gets notices as messages. The front end uses this.
+  /// sends the notices of this process and of the children up. The Node does not see these notices.
+  /// If `notices` is nullptr, the Node gets notices as messages. The front end uses this.
   overlay::NoticeBoard* notices = nullptr;
   /// Listening TCP or Unix sockets. Network::addresses() returns the addresses of these sockets.
   std::vector<UniqueFd> listening;

@@ -126,7 +126,7 @@ struct Pong {
   Nanos ping_sent_ns = 0;
   Nanos received_ns = 0;     ///< When the ping was received, on the parent's clock.
   Nanos sent_ns = 0;         ///< When the pong was sent, on the parent's clock.
-  Nanos root_offset_ns = 0;  ///< Parent's clock + this = front end's clock.
+  Nanos root_offset_ns = 0;  ///< Parent's clock + `root_offset_ns` = front end's clock.
   Nanos root_error_ns = 0;   ///< Maximum error of `root_offset_ns`.
   bool operator==(const Pong&) const = default;
 };
@@ -142,7 +142,7 @@ struct LinkReport {
   std::uint64_t sent_bytes = 0;    ///< Bytes sent since the link opened.
   std::uint64_t sent_packets = 0;  ///< Messages of all kinds sent since the link opened.
   Nanos round_trip_ns = 0;         ///< Shortest of the recent round trips.
-  Nanos offset_ns = 0;             ///< This host's clock + this = front end's clock.
+  Nanos offset_ns = 0;             ///< This host's clock + `offset_ns` = front end's clock.
   Nanos error_ns = 0;  ///< Maximum error of `offset_ns`; negative while the offset is not known.
   std::uint64_t refused = 0;  ///< Number of connections that this process has refused.
   Transport transport = Transport::kUnknown;

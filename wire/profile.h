@@ -35,8 +35,8 @@ class LogHistogram {
     return static_cast<std::size_t>(std::bit_width(ns));
   }
 
-  /// Returns the format in files and messages. For each bucket that is not empty, in ascending
-  /// order, this is the number (1 byte) and the count (LEB128).
+  /// Returns the format in files and messages. It has the bucket's number (1 byte) and count
+  /// (LEB128) for each bucket that is not empty, in ascending order.
   Bytes to_bytes() const;
   /// Fails with kCorrupt if the bytes are not a histogram.
   static Result<LogHistogram> from_bytes(std::span<const std::byte> bytes);

@@ -49,7 +49,7 @@ struct StreamSpec {
   std::string aggregation;  ///< "sum", ...; empty: packets are forwarded unchanged.
   Bytes parameters;         ///< Parameters of the aggregation: one encoded `Fields` object.
   std::string plugin;       ///< Absolute path of the aggregation's shared object; empty: built in.
-  /// Hash of this shared object. The file must be the same on every node.
+  /// Hash of the aggregation's shared object. The file must be the same on every node.
   Sha256 plugin_sha256{};
   WhenFull when_full = WhenFull::kBlock;
   std::string narrowing;       ///< "scatter", ...; empty: all leaves get the same multicast.

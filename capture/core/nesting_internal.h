@@ -18,9 +18,10 @@
 // The outer frame was left if the new call's frame is on the same stack but not below the outer
 // frame; stacks grow down. The outer frame was also left if its return address has been
 // overwritten. Usually both frames are on the same stack. They are on different stacks if the
-// thread handles a signal on its alternate stack, or if they are in different mappings (fibres).
-// Whether a call is a part of the outer call depends on the call's return address. The call is a
-// part if this address is in a library of MPI, or in the library with the next MPI_X in line.
+// thread handles a signal on its alternate stack. They are also on different stacks if they are in
+// different mappings (fibres). Whether a call is a part of the outer call depends on the call's
+// return address. The call is a part if this address is in a library of MPI, or in the library with
+// the next MPI_X in line.
 //
 // A frame that was left but not overwritten looks live if the program makes its next call below
 // that frame. That next call then gets no record, and counts as an inner call.

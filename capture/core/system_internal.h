@@ -39,8 +39,8 @@ bool set_file_size(int fd, std::uint64_t bytes) noexcept;
 /// processes.
 void fill_random(void* into, std::size_t bytes) noexcept;
 
-/// Overwrites memory with zeros. The compiler cannot remove this, even if nothing reads the memory
-/// again.
+/// Overwrites memory with zeros. The compiler cannot remove this call, even if nothing reads the
+/// memory again.
 void wipe(void* at, std::size_t bytes) noexcept;
 
 /// Reads a file from its start into `into` and adds a zero. Returns the number of bytes read, at

@@ -84,7 +84,8 @@ class RootOwner {
   /// A process of the tree has logged a warning or an error. Called once for each notice.
   virtual void on_notice(const wire::Notice& notice, Nanos now) = 0;
 
-  // The next two functions are called only if set_streams() is used.
+  // The next two functions are called only if there are streams, either in the first control or
+  // from set_streams().
   virtual void on_multicast_gap(const wire::MulticastGap&) {}
   virtual void on_stream_refused(const wire::StreamRefused&) {}
   /// All nodes have accepted or refused the streams of this version of control. Also called for the

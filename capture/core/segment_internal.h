@@ -14,9 +14,9 @@ struct Segment {
 
 /// Makes a segment, fills in its header and maps all of it except the records. Rings may have up to
 /// XYLEM_RING records. If RLIMIT_FSIZE is too small for this size, the segment gets fewer rings. If
-/// one ring is still too large, the ring gets fewer records. Sampling comes from XYLEM_SAMPLE, and
-/// `enabled` is 1. The segment is excluded from core dumps. Returns a null header and sets errno if
-/// there is no memory or descriptor, or if the allowed file size is too small.
+/// four rings are still too large, the rings get fewer records. Sampling comes from XYLEM_SAMPLE,
+/// and `enabled` is 1. The segment is excluded from core dumps. Returns a null header and sets
+/// errno if there is no memory or descriptor, or if the allowed file size is too small.
 Segment make_segment() noexcept;
 
 /// Maps the records of ring 0 with the segment's descriptor. Later map_records() makes the mappings

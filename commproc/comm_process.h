@@ -25,8 +25,8 @@ struct CommProcessOptions {
   /// Addresses of the front end. The process first reports to the front end. The front end is also
   /// the last fall-back.
   std::vector<wire::Address> front_end;
-  /// The process ends if it has no parent for this long. By then its leaves have other parents, or
-  /// the run is over.
+  /// The process ends if it has no parent for this time. After this time its leaves have other
+  /// parents, or the run is over.
   Nanos orphan_limit = 60 * kSecond;
   filters::WaveMergerOptions windows;
   std::string host;  ///< Name of the host, for people.
@@ -36,8 +36,8 @@ struct CommProcessOptions {
 /// (Assignment) and connects to its parent. Then it serves children. It ends when Control says
 /// `finish` and all children have left, or when it has had no parent for too long.
 ///
-/// If the parent is lost, the process connects to the next parent in its Assignment. Then it asks
-/// all leaves below to resend the packets that are not acknowledged.
+/// If the parent is lost, the process connects to the next parent in its Assignment. After each
+/// change of parent, it asks all leaves below to resend the packets that are not acknowledged.
 ///
 /// The process keeps no packet after sending it. Nodes below send some messages only once
 /// (Attached, StreamRefused). These messages are kept while there is no parent. Not thread-safe:
@@ -79,7 +79,7 @@ class CommProcess final : public overlay::Node {
   CommProcessOptions options_;
   overlay::Network* network_ = nullptr;  // Set by on_start(). Borrowed.
   overlay::Router router_;
-  std::map<overlay::LinkId, LeafId> children_;  // kNoLeaf: the child is a communication process.
+  std::map<overlay::LinkId, LeafId> children_;  // kNoLeaf if the child is a communication process.
   filters::WaveMerger windows_;
   StreamRelay streams_;
   /// The last version that each child reported in StreamsTaken.
@@ -91,8 +91,9 @@ class CommProcess final : public overlay::Node {
   overlay::Uplink uplink_;
   Nanos next_report_ = 0;
   std::optional<wire::Control> control_;
-  /// Says whether freed memory has been returned to the system. A packet sets kInUse. Each report
-  /// interval without packets goes one step further: kInUse, kFreed, kGivenBack.
+  /// The state of the memory that packets have used. A packet sets kInUse. The first report after
+  /// that sets kFreed. The next report, if no packet has come, returns freed memory to the system
+  /// and sets kGivenBack.
   enum class Memory { kInUse, kFreed, kGivenBack };
   Memory memory_ = Memory::kGivenBack;
   bool is_work_waiting_ = false;  // True while messages that arrived together are being handled.

@@ -35,8 +35,9 @@ class StreamRelay {
       : options_(std::move(options)), recent_(options_.recent) {}
 
   /// Sets the open streams. The next take_ready() returns the waiting waves of streams that are no
-  /// longer open. Returns the streams in which this node cannot take part. The node forwards the
-  /// packets of these streams unchanged.
+  /// longer open. Returns a refusal for each new stream whose aggregation or narrowing cannot be
+  /// made here. Without the aggregation, the node forwards the packets of the stream unchanged.
+  /// Without the narrowing, leaves directly below miss the stream's multicasts.
   std::vector<wire::StreamRefused> open(const std::vector<wire::StreamSpec>& streams);
 
   /// Sets the leaves below that still send. A stream of the run's configuration
@@ -48,7 +49,7 @@ class StreamRelay {
   void add(wire::Packet packet, Nanos now);
   /// Returns the packets to send up now.
   std::vector<wire::Packet> take_ready(Nanos now);
-  /// Returns the next time at which a wave times out; a very late time if no wave waits.
+  /// Returns the next time at which a wave times out; the largest possible time if no wave waits.
   Nanos next_deadline() const;
   /// Returns all waiting waves as packets.
   std::vector<wire::Packet> flush();
@@ -58,18 +59,18 @@ class StreamRelay {
   bool keep(const wire::Multicast& multicast);
   /// The recent multicasts, for children that attach later.
   const overlay::RecentMulticasts& recent() const { return recent_; }
-  /// Cuts a multicast for leaves that are children of this node; nullopt if the stream is not open.
-  /// Borrows the multicast. The result is valid until the next open().
+  /// Returns an object that cuts a multicast for the leaves directly below this node; nullopt if
+  /// the stream is not open. Borrows the multicast. The result is valid until the next open().
   std::optional<filters::MulticastCut> cut(const wire::Multicast& whole) const;
-  /// Returns a report for the front end: a share has failed on this node. Returns nullopt if a
-  /// share of the same stream has failed before.
+  /// Returns a report for the front end that a share could not be made on this node. Returns
+  /// nullopt if a share of the same stream has failed before.
   std::optional<wire::StreamRefused> narrowing_failed(StreamId stream, const Error& why);
 
  private:
   struct Stream {
     explicit Stream(wire::StreamSpec its) : spec(std::move(its)) {}
     wire::StreamSpec spec;
-    std::optional<filters::StreamReducer> reducer;  // nullopt: packets are forwarded unchanged.
+    std::optional<filters::StreamReducer> reducer;  // If empty, packets are forwarded unchanged.
     filters::NodeNarrowing narrowing{std::shared_ptr<const filters::Narrowing>()};
     bool failure_is_told = false;
     IntervalSet senders;  // Leaves that have sent on this stream; used for the run's streams.

@@ -7,24 +7,24 @@
 
 namespace xylem::frontend {
 
-/// Reads the commands of the process that has started this one, and tells it that the run's end is
-/// making progress. Works on a non-blocking socket, so no call waits. `fd` is borrowed; -1: there
-/// is no channel. Not thread-safe.
+/// Reads the commands of the process that has started this front end. Sends signs of life to that
+/// process while the run is ending. Works on a non-blocking socket, so no call waits. `fd` is
+/// borrowed; -1 means that there is no channel. Not thread-safe.
 class ControlChannel {
  public:
-  /// The run is to end.
+  /// A command to end the run.
   struct Command {
     bool abandons = false;  ///< The job was not started.
-    int exit_code = -1;     ///< The job's; -1 if unknown.
+    int exit_code = -1;     ///< Exit code of the job; -1 if unknown.
   };
 
   explicit ControlChannel(int fd) : fd_(fd) {}
 
   int fd() const { return fd_; }
 
-  /// Call it when the descriptor is readable. Returns the commands of complete lines, in their
-  /// order, and ignores lines that it does not know. When the peer has closed the channel or died,
-  /// the last command is to end with an unknown exit code.
+  /// Call it when the descriptor is readable. Returns the commands of complete lines, in the order
+  /// of the lines. Ignores unknown lines. If the peer has closed the channel or died, returns one
+  /// command with an unknown exit code.
   std::vector<Command> read();
   /// True once read() has found that the peer has closed the channel.
   bool is_closed() const { return is_closed_; }

@@ -1,9 +1,9 @@
 #pragma once
 
 // Gathering: the wait for hosts and processes before the tree is placed. In a run, each rank
-// reports the size of its world. Gathering is complete when all known worlds are complete, but at
-// the latest `settle` after the last new host or process. A tool's tree may wait for a given number
-// of leaves. Pure.
+// reports the size of its world. Gathering is complete when all known worlds are complete. It ends
+// at the latest `settle` after the last new host or process. A tool's tree may instead wait for a
+// given number of leaves. Pure.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,12 +41,13 @@ class Gathering {
   bool anyone() const noexcept { return !processes_by_leaf_.empty(); }
   /// Returns true if there is at least one world, and all ranks of all worlds have registered.
   bool worlds_complete() const;
-  /// Returns true if gathering is complete. If `expected` is not 0, this needs `expected` hosts.
-  /// Otherwise it needs at least one host. In addition, all worlds must be complete, or no new host
-  /// or process has come for `settle`.
+  /// Returns true if gathering is complete. If `expected` is not 0, gathering is complete when
+  /// `expected` hosts have joined. If `expected` is 0, at least one host must have joined. Then
+  /// gathering is complete when all worlds are complete, or when no new host or process has come
+  /// for `settle`.
   bool complete(Nanos now) const;
-  /// Returns the time at which complete() may become true without an event; kForever if it needs an
-  /// event.
+  /// Returns the time at which complete() becomes true if nobody joins before; kForever if
+  /// complete() needs another host.
   Nanos complete_at() const noexcept;
   /// Maximum wait for another host or process.
   Nanos newcomer_limit() const noexcept { return options_.settle; }

@@ -48,7 +48,7 @@ class Inbox {
   /// id.
   void take(wire::Packet packet, Nanos now);
   /// Counts a packet that the caller has dropped because a source has not joined. Returns true for
-  /// the first one.
+  /// the first such packet.
   bool refuse() { return ++account_.refused == 1; }
   /// Releases waves that have timed out.
   void on_timer(Nanos now);
@@ -69,13 +69,14 @@ class Inbox {
   }
   /// Returns the time at which to send the acknowledgement; nullopt if there is nothing to
   /// acknowledge. The acknowledgement is due immediately if it requests packets again, or if it
-  /// covers kShare bytes of one leaf. Otherwise it is due kPause after its first packet, so that a
-  /// leaf does not wake up for each small packet. The price: a leaf with a journal smaller than
-  /// kShare may have to wait for kPause.
+  /// covers kShare bytes of one leaf. Otherwise it is due kPause after its first packet. So a leaf
+  /// does not wake up for each small packet. But a leaf whose journal is smaller than kShare may
+  /// have to wait for kPause.
   std::optional<Nanos> acknowledgement_due() const;
   static constexpr Nanos kPause = 2 * kMillisecond;
   static constexpr std::size_t kShare = 64u << 10;
-  /// Removes and returns the message to send down now: acknowledgements and requests to resend.
+  /// Removes and returns the message to send to the leaves now: acknowledgements and requests to
+  /// resend.
   wire::Acknowledgement take_acknowledgement();
 
   const StreamAccount& account() const noexcept { return account_; }
@@ -83,7 +84,7 @@ class Inbox {
 
  private:
   enum class Verdict { kNew, kKnown, kMixed };
-  /// Returns the verdict on all waves of a packet; kMixed if the waves have different verdicts.
+  /// Returns kNew if all contributions of the packet are new, kKnown if all are known, else kMixed.
   Verdict judge(const wire::PacketId& id) const;
   /// Splits the packet's waves into runs. Within a run, each leaf's contributions are either all
   /// known or all new.

@@ -59,26 +59,27 @@ class Overlay {
 
   void set_front_end_addresses(std::vector<wire::Address> addresses);
 
-  /// Adds a back end or a program, depending on `role`. If it has restarted with the same host key,
-  /// it gets the same node and leaf again.
+  /// Adds a back end or a program, depending on `role`. After a restart with the same host key, it
+  /// gets the same node and leaf again.
   OverlayNode& join(const wire::HostReport& report, wire::Role role = wire::Role::kBackEnd);
 
   /// Adds a node that joined under a former front end, with its place in the tree. Does nothing if
   /// the node's id is already known.
   void restore(OverlayNode node);
 
-  /// Chooses hosts for the communication processes of `shape`. `known` has facts about each back
-  /// end's host. Then chooses a parent for every back end and every program. Returns the nodes to
-  /// start.
+  /// Chooses hosts for the communication processes of `shape`. Then chooses a parent for every back
+  /// end and every program. Returns the nodes to start. `known` has facts about each back end's
+  /// host.
   ///
-  /// `may_launch` is true if the owner can start processes on hosts without a back end. Only then
-  /// may a topology file name such hosts, and only then may `choice` have extra hosts.
+  /// `may_launch` is true if the owner can start processes on hosts without a back end. If
+  /// `may_launch` is false, a topology file must not name these hosts, and `choice` must not have
+  /// extra hosts.
   ///
   /// A host's number of cores limits the communication processes on the host in two cases:
-  /// - With fuzzy placement, the measured number is the limit. If it was not measured, there is no
+  /// - With fuzzy placement, the measured number is the limit. Without a measurement, there is no
   ///   limit.
-  /// - If `choice` reserves cores, with either policy, the measured number counts. If it was not
-  ///   measured, the number that the back end has reported counts.
+  /// - If `choice` reserves cores, with either policy, the measured number is the limit. Without a
+  ///   measurement, the number that the back end has reported is the limit.
   ///
   /// Fails if placement::plan_tree() or placement::room_of() fails, for example with kNotFound if a
   /// topology file names unknown hosts. After a failure nothing has changed.
@@ -97,14 +98,14 @@ class Overlay {
   std::vector<NodeId> remove(NodeId comm_process, NodeState state);
   bool all_started() const;
 
-  /// Chooses a parent for a leaf that has joined after the placement; placement::attach_one() has
-  /// the rules. The leaf's host is found by the host's name, since a program reports no other
-  /// identity of its host.
+  /// Chooses a parent for a leaf that has joined after the placement, by the rules of
+  /// placement::attach_one(). The leaf's host is found by its name, since a program reports no
+  /// other identity of its host.
   void attach_late(NodeId late);
 
-  /// Returns the node's place, with a list of parents in the order in which to try them. First
-  /// comes the node's parent. Then come the fall-backs of the plan; if the plan does not contain
-  /// the node, its ancestors. The front end is last.
+  /// Returns the node's place, with a list of parents in the order in which to try them. The node's
+  /// parent comes first, and the front end comes last. In the middle are the fall-backs of the
+  /// plan, or the node's ancestors if the plan does not contain the node.
   wire::Assignment assignment(NodeId id) const;
 
   /// Returns the front end and the living communication processes, each below its current parent.
@@ -143,7 +144,7 @@ class Overlay {
   std::map<std::string, NodeId> by_host_key_;
   std::map<LeafId, NodeId> by_leaf_;
   std::vector<NodeId> hosts_;  // Back end of each host, indexed by HostId.
-  // Empty before the placement; until the placement, all nodes are below the front end.
+  // Empty before the placement. Before the placement, all nodes are directly below the front end.
   std::optional<placement::Plan> plan_;
   std::vector<std::string> planned_hosts_;  // Names of the plan's hosts, indexed by HostId.
   std::unordered_map<std::string, std::vector<HostId>> planned_by_short_name_;

@@ -29,14 +29,15 @@ struct RootOptions {
   bool may_launch = false;
   HostChoice choice;  ///< `--placement` and its limits.
   /// False in a tool's tree: leaves with the role of a program are treated like back ends. True in
-  /// a run: programs do not count as hosts and start no process. They get their place when the tree
-  /// is complete, and have a shorter timeout at the end of the run.
+  /// a run: programs do not count as hosts and start no communication process. They get their
+  /// parents when the tree is placed, or later when they join. They have a shorter timeout at the
+  /// end of the run.
   bool has_programs = false;
   /// Timeout for the report of a communication process. After this the process is left out of the
   /// tree.
   Nanos start_limit = 5 * kSecond;
-  /// Timeout for a host or a program that is below no link of the root. After this it counts as
-  /// lost.
+  /// Timeout for a host or a program that is below no link of the root. After this the host or
+  /// program counts as lost.
   Nanos lost_limit = 10 * kSecond;
   /// Timeout for a lost program while the run is ending. It is shorter than `lost_limit`: a live
   /// program has reconnected by then, and no one restarts a dead one. Before the end of the run the
@@ -52,8 +53,8 @@ struct RootOptions {
   Nanos return_limit = 5 * kSecond;
 };
 
-/// The owner of a Root. These functions are called only while a function of the Root runs. They may
-/// call Root::acknowledge().
+/// The owner of a Root. A Root calls these functions only while one of its own functions runs. They
+/// may call Root::acknowledge().
 class RootOwner {
  public:
   virtual ~RootOwner() = default;
@@ -64,8 +65,8 @@ class RootOwner {
   virtual void on_node(const OverlayNode& node) = 0;
   /// A back end or a program has joined. The same leaf may join again after a restart.
   virtual void on_joined(LeafId leaf, Nanos now) = 0;
-  /// This leaf was below no link of the root for `lost_limit` (or `program_lost_limit`). The leaf
-  /// now counts as lost.
+  /// This leaf now counts as lost. It was below no link of the root for `lost_limit` (or
+  /// `program_lost_limit`), or the owner has called Root::give_up().
   virtual void on_lost(const OverlayNode& leaf) = 0;
   /// A lost leaf was seen again.
   virtual void on_found(const OverlayNode& leaf) = 0;
@@ -83,20 +84,22 @@ class RootOwner {
   /// A process of the tree has logged a warning or an error. Called once for each notice.
   virtual void on_notice(const wire::Notice& notice, Nanos now) = 0;
 
-  // The following functions are called only if set_streams() is used.
+  // The next two functions are called only if there are streams, either in the first control or
+  // from set_streams().
   virtual void on_multicast_gap(const wire::MulticastGap&) {}
   virtual void on_stream_refused(const wire::StreamRefused&) {}
-  /// All nodes have accepted or refused the streams of this version of control.
+  /// All nodes have accepted or refused the streams of this version of control. Also called for the
+  /// first control, which may have no streams.
   virtual void on_streams_taken(std::uint64_t) {}
   /// A child has reported a new set of leaves below the child.
   virtual void on_leaves_below(overlay::LinkId, const IntervalSet& /*before*/,
                                const IntervalSet& /*now*/) {}
 };
 
-/// The root of the tree. It answers each new leaf with a leaf id and the front end as parent, so
-/// that data can flow immediately. place() starts the communication processes and then moves every
-/// node to its place. The root sends acknowledgements and control down the tree, and detects lost
-/// hosts. It does not decode packets.
+/// The root of the tree. It sends each new leaf a leaf id. The front end is the leaf's first
+/// parent, so data can flow immediately. The function place() starts the communication processes
+/// and then moves every node to its place. The root sends acknowledgements and control down the
+/// tree, and detects lost hosts. It does not decode packets.
 ///
 /// Call start() first. Then pass on the callbacks of overlay::Node: on_link_up, on_link_down,
 /// on_message and on_timer. Not thread-safe. The owner and the network are borrowed.
@@ -127,7 +130,8 @@ class Root {
   /// If the root is the only node, on_streams_taken() is called before set_streams() returns.
   std::uint64_t set_streams(std::vector<wire::StreamSpec> streams);
   /// Sends a multicast to the children of the root. A communication process gets the whole
-  /// multicast, and a leaf gets the result of `share_of`.
+  /// multicast if a leaf of the stream is below the process. A leaf gets the result of `share_of`;
+  /// nullopt means that the leaf gets nothing.
   using ShareOf = std::function<std::optional<wire::Multicast>(LeafId leaf)>;
   void multicast(const wire::Multicast& whole, const ShareOf& share_of);
   /// Returns the leaf at the other end of this link; kNoLeaf for a communication process or an
@@ -145,8 +149,8 @@ class Root {
 
   /// Sends acknowledgements to the leaves of the packets.
   void acknowledge(const wire::Acknowledgement& all);
-  /// Tells the root that the last packets of these leaves are stored. No further packets are
-  /// expected.
+  /// Tells the root that the last packets of these leaves are stored. So the root expects no
+  /// further packets of these leaves.
   void ended(const IntervalSet& leaves) { ended_.insert(leaves); }
 
   /// Returns the leaves that may still send. Leaves that have ended, are lost or were given up are
@@ -158,8 +162,8 @@ class Root {
   /// True if a child of the former front end may still reconnect.
   bool awaits_return() const noexcept { return !returning_.empty(); }
   void give_up(LeafId leaf);
-  /// Call it at the end of the run. Sets the state `left` for each node that has finished, and for
-  /// this front end.
+  /// Call it at the end of the run. Sets the state `left` for each leaf whose last packet is stored
+  /// or which said goodbye. Also sets it for this front end and each living communication process.
   void close(Nanos now);
 
   const Overlay& overlay() const noexcept { return overlay_; }
@@ -208,7 +212,7 @@ class Root {
   // Links to children that have not yet sent StreamsTaken for the current streams.
   std::set<overlay::LinkId> not_taken_;
   std::uint64_t taken_told_ = 0;
-  NodeId search_from_{};  // The next call of all_in_place() starts its search at this node.
+  NodeId search_from_{};  // The next call of all_in_place() begins its search at this node.
   bool placed_ = false;
   bool assigned_ = false;
   Nanos start_deadline_ = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
-// The rows of a run on their way into the store: batches, retries, and a disk that is full.
+// The queue of a run's rows before the store. It makes batches, retries after failures, and handles
+// a full disk.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,16 +18,16 @@
 namespace xylem::frontend {
 
 struct RowQueueOptions {
-  /// Interval of commits, after which data is visible and acknowledged. A commit comes earlier
-  /// after `commit_bytes`, and at the end.
+  /// Interval between commits. Data is visible and acknowledged after its commit. A commit also
+  /// begins as soon as `commit_bytes` wait, and at the end.
   Nanos commit_interval = 200 * kMillisecond;
   std::size_t commit_bytes = 1u << 20;
-  /// Limit of the packets that wait for a slow store, in bytes. Further packets are not taken.
-  /// Their hosts keep them, and the front end asks for them again when there is space. The batch
-  /// that is being stored may be as large again.
+  /// Maximum size of the rows that wait for a slow store, in bytes. Further packets are dropped
+  /// here. Their hosts keep them, and the front end requests them again when there is space. In
+  /// addition, the batch that is being stored may have up to this size.
   std::size_t waiting_bytes = 64u << 20;
-  /// Maximum time to retry when the disk is full while the run is ending, since someone may free
-  /// space. After this the remaining packets become tombstones.
+  /// While the run is ending and the disk is full, storing is retried for this time, since someone
+  /// may free space. The time begins at begin_end(). After this, packets become tombstones.
   Nanos full_limit = 1 * kSecond;
 };
 
@@ -35,26 +36,29 @@ class RowQueueOwner {
  public:
   virtual ~RowQueueOwner() = default;
 
-  /// The packets in `answer` are stored, or given up with a tombstone; or they are to be sent
-  /// again. `ended`: leaves whose last packet is among them.
+  /// The packets in `answer.stored` are stored, or replaced by tombstones. Those in `answer.resend`
+  /// must be sent again. `ended` has the leaves whose last packet is in `answer.stored`.
   virtual void on_settled(const wire::Acknowledgement& answer, const IntervalSet& ended) = 0;
   /// Another front end has taken over the run. The queue stores nothing any more.
   virtual void on_superseded(const Error& why) = 0;
-  /// The last batch is done: stored, or failed for good. Called once, after end().
+  /// The last batch is stored, or has finally failed. Called once, after end().
   virtual void on_end_recorded(storage::Recorded done) = 0;
 };
 
-/// Collects rows, gives them to the recorder in batches, and reports the outcome to its owner.
+/// Collects rows, gives them to the recorder in batches, and reports the outcome to the owner.
 ///
 /// Order of calls: first start(), then any number of rows. Call begin_end() when the run is ending,
-/// drain() when the tree was told to send the rest, and end() after the last row. While rows wait,
-/// the owner calls on_timer() at next_write() or soon after, and on_recorded() when the recorder's
-/// descriptor is readable.
+/// drain() when the tree was told to send its remaining data, and end() after the last row. While
+/// rows wait, the owner calls on_timer() at next_write() or soon after, and on_recorded() when the
+/// recorder's descriptor is readable.
 ///
-/// If the store fails, the queue logs this once, keeps the batch and tries it again after a second.
-/// If the queue is full, it takes no packets; see RowQueueOptions::waiting_bytes. If the disk is
-/// full for `full_limit` while the run is ending, all packets become tombstones. Tombstones count
-/// as settled immediately and are stored with the run's end.
+/// If the store fails, the queue keeps the batch and tries it again after a second. After drain()
+/// it tries again after 200 ms. Each new reason is logged once. If the queue is full, it takes no
+/// packets; see RowQueueOptions::waiting_bytes.
+///
+/// If the disk is full after drain(), and `full_limit` has passed since begin_end(), packets become
+/// tombstones. Only packets that must not be given up (wire::may_be_given_up) stay unchanged. All
+/// these packets count as settled immediately and are stored with the run's end.
 ///
 /// Not thread-safe. The recorder and the owner are borrowed.
 class RowQueue {
@@ -65,10 +69,11 @@ class RowQueue {
   /// `epoch` is the time 0 of the run.
   void start(Nanos epoch, Nanos now);
 
-  /// Adds a row that is no packet. A sample of the tree's state is dropped if the queue is full or
-  /// gives up packets.
+  /// Adds a row that is not a packet. Rows about links, clocks, host facts and notices are dropped
+  /// if the queue is full or gives up packets.
   void add(storage::Row row);
-  /// Adds a packet. If the queue is full, drops it, and requests it again when there is space.
+  /// Adds a packet. If the queue is full, drops the packet, and requests it again when there is
+  /// space.
   void add_packet(wire::Packet packet, Nanos now);
 
   /// Begins a commit if one is due.
@@ -76,26 +81,28 @@ class RowQueue {
   /// Takes the result of a commit from the recorder, if there is one.
   void on_recorded(Nanos now);
 
-  /// The run is ending: `full_limit` begins.
+  /// Tells the queue that the run is ending: `full_limit` begins.
   void begin_end(Nanos now);
-  /// The tree sends its remaining data: rows are stored as soon as the store is free.
+  /// Tells the queue that the tree sends its remaining data. From now on, rows are stored as soon
+  /// as the store is free.
   void drain(Nanos now);
-  /// If the disk is still full after `full_limit`, turns packets into tombstones from now on. Does
-  /// nothing before drain().
+  /// If the disk is still full after `full_limit`, turns the waiting packets and all later packets
+  /// into tombstones. Does nothing before drain().
   void give_up_if_full(Nanos now);
-  /// Stores all that waits and the run's end, as soon as the batch in progress is done. A row
-  /// that is added later is stored only while that batch is in progress.
+  /// Stores all waiting rows and the run's end, as soon as the batch in progress is done. A row
+  /// that is added after end() is stored only if it is added before that batch is done.
   void end(int exit_code, Nanos now);
 
-  /// When on_timer() has something to do; kForever if nothing waits.
+  /// The time at which on_timer() has something to do; kForever if it has nothing to do now.
   Nanos next_write() const;
-  /// How long the store has worked on the current batch; 0 if on none.
+  /// How long the store has worked on the current batch; 0 if there is no current batch.
   Nanos writing_for(Nanos now) const { return recording_ ? now - recording_since_ : 0; }
-  /// The last time at which packets were settled; 0: never.
+  /// The last time at which packets were settled; 0 if none were.
   Nanos last_progress() const { return last_progress_; }
   /// Reports on the writes to the store, in the form of a report on a link. `queue_bytes` is the
-  /// size of the waiting rows. `sent_packets` and `sent_bytes` count what was stored.
-  /// `round_trip_ns` is the longest commit since the last report.
+  /// size of the waiting rows and of the batch that is being stored. `sent_packets` and
+  /// `sent_bytes` count the packets and bytes that were stored. `round_trip_ns` is the longest
+  /// commit since the last report.
   wire::LinkReport take_report(Nanos now);
 
  private:
@@ -119,7 +126,8 @@ class RowQueue {
   storage::Batch waiting_;         // The rows of the next commit.
   std::size_t waiting_bytes_ = 0;  // Size of `waiting_`.
   storage::Batch failed_;          // Rows of a failed commit, to be tried before `waiting_`.
-  // Leaves whose packets were not taken. They are asked to send again when there is space.
+  // Leaves whose packets were dropped. They are asked to send these packets again when there is
+  // space.
   IntervalSet refused_;
   Nanos next_commit_ = 0;
   Nanos last_progress_ = 0;
@@ -132,9 +140,9 @@ class RowQueue {
   std::uint64_t stored_bytes_ = 0;
 
   bool told_slow_ = false;
-  std::string trouble_;    // The last failure of the store, which was reported.
+  std::string trouble_;    // The last failure of the store that was logged.
   bool is_full_ = false;   // The last commit failed because the disk was full.
-  bool gives_up_ = false;  // Packets are no longer stored, but counted as lost.
+  bool gives_up_ = false;  // Packets are no longer stored: tombstones count them as lost.
   bool is_superseded_ = false;
 
   Nanos ending_since_ = 0;

@@ -17,17 +17,18 @@ namespace xylem::frontend {
 struct RunStreams {
   /// All streams as configured. Every node of the tree gets them.
   std::vector<wire::StreamSpec> specs;
-  /// The streams of setup.unmerged_streams.
+  /// The streams that `setup.unmerged_streams` lists.
   std::vector<wire::StreamSpec> unmerged;
-  /// Merges the waves of all other streams. Shared with the store.
+  /// Merges the waves of the streams that are not in `unmerged`. Shared with the store.
   std::shared_ptr<const storage::StreamFold> fold;
 };
 
-/// Reads the streams of setup.sections and loads their plugins from the copies of the setup. While
-/// a plugin is loaded or called, the fold mark of the setup is set (launch::FoldMark). Takes over
-/// the descriptor of the mark. The descriptors of the copies stay open, since successors and
-/// `fold` use them; from now on no child process inherits them. Fails as read_streams(),
-/// make_stream_fold() and FoldMark::of().
+/// Reads the streams of `setup.sections` and loads their plugins from the setup's copies of the
+/// files. While a plugin is loaded or called, the setup's mark is set (launch::FoldMark). Takes
+/// over the descriptor of the mark. The descriptors of the copies stay open, because `fold` uses
+/// them. From now on no child process inherits these descriptors.
+///
+/// Fails if read_streams(), make_stream_fold() or FoldMark::of() fails.
 Result<RunStreams> open_run_streams(const launch::Setup& setup);
 
 /// Logs a warning for each unmerged stream, and stores it as a notice at `at_ns` of the run's time.

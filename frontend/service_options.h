@@ -2,7 +2,8 @@
 
 // The auxiliary services in a configuration file:
 //
-//   [service.host]                      # built in, as is [service.process]
+//   [service.host]                      # a built-in service; the other one is
+//                                       # [service.process]
 //   interval = "1s"                     # 100ms to 1h; default 1s
 //
 //   [service.gpu-power]                 # any other name: a program, run once in each interval
@@ -28,15 +29,16 @@ bool is_service_key(std::string_view key);
 /// Fails with kInvalidArgument and "PATH:LINE: why"
 /// - if a name is invalid (wire::is_service_name), a key is unknown, or an interval or a timeout is
 ///   out of range;
-/// - if a program has no absolute path, or a service does not have exactly one program;
+/// - if a program's path is not absolute;
+/// - if a service that is not built in has no program, or several programs;
 /// - if a built-in service has a program or a timeout;
 /// - if there are too many services.
 Result<std::vector<wire::ServiceSpec>> read_services(const std::vector<ConfigEntry>& entries,
                                                      const std::string& path);
 
 /// Adds the sections of the built-in services that `entries` does not have. This is for a job whose
-/// calls are not captured, since only these services see its ranks. Adds no service beyond the
-/// maximum number. Fails if read_services() fails.
+/// calls are not captured: only these services show its ranks. Adds no service beyond the maximum
+/// number. Fails if read_services() fails.
 Result<void> add_built_in_services(std::vector<ConfigEntry>& entries, const std::string& path);
 
 /// Returns the services as sections of a configuration file; empty if there are no services.

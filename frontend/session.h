@@ -26,9 +26,9 @@ struct SessionOptions {
   SessionPlan plan;  ///< The user's settings.
   /// Streams of the run, numbered from wire::kFirstStoredStream on.
   std::vector<wire::StreamSpec> streams{};
-  /// Maximum wait of fuzzy placement for measurements. It begins when all back ends have joined.
+  /// Maximum wait of fuzzy placement for measurements. It begins when gathering is complete.
   Nanos facts_patience = 2 * kSecond;
-  RowQueueOptions queue{};  ///< When data is committed, and how much may wait for the store.
+  RowQueueOptions queue{};  ///< When data is committed, and how much data may wait for the store.
   /// Timeout for the report of a communication process. After this the process is left out of the
   /// tree.
   Nanos start_limit = 5 * kSecond;
@@ -37,7 +37,7 @@ struct SessionOptions {
   /// Maximum time without progress while the run is ending. After this, the session no longer waits
   /// for missing data.
   Nanos finish_limit = 15 * kSecond;
-  /// The control channel, with lines from the process that has started this front end. -1 means no
+  /// Descriptor of the control channel to the process that has started this front end; -1 means no
   /// channel. Borrowed.
   int control_fd = -1;
   /// Returns true while an agent of this host may still connect, that is, while its run folder
@@ -48,8 +48,8 @@ struct SessionOptions {
   /// Starts communication processes on hosts that have no back end. If it is null, all hosts must
   /// have a back end. Borrowed.
   launch::CommProcessLauncher* launcher = nullptr;
-  /// What the former front ends of this run have stored. In the first front end, at most the epoch
-  /// is set.
+  /// The data of this run that its former front ends have stored. In the first front end, at most
+  /// the epoch is set.
   std::optional<storage::Past> past;
   /// Called once, when the run has its first data: a process has registered, or a service or a
   /// program has sent data.
@@ -70,7 +70,7 @@ struct SessionOutcome {
 };
 
 /// Life cycle: before it makes a session, the caller calls begin_run() of the store. The session
-/// answers each back end with a leaf id and with itself as parent, so that data can flow
+/// sends each back end a leaf id. The front end is the back end's first parent, so data can flow
 /// immediately. When gathering is complete, the session places the tree and moves every node to its
 /// place. It stores packets and acknowledges them.
 ///
@@ -78,18 +78,20 @@ struct SessionOutcome {
 /// closed. The session then tells the tree to send its remaining data, and waits for this data.
 /// Then it ends the run in the store and stops the network. After `abandon` it does the same, but
 /// does not wait for processes that may still register. While the run is ending, the session writes
-/// `alive` to the control channel each second, as long as there is progress.
+/// `alive` to the control channel each second. It writes nothing while one commit takes longer than
+/// a second.
 ///
 /// Packets of unknown streams, and of leaves that have not joined, are dropped without an
-/// acknowledgement. They are counted and reported once.
+/// acknowledgement. The first one is reported immediately. If there are several, their number is
+/// reported at the end.
 ///
-/// The session acknowledges only committed data (RowQueue). If the store fails, the session reports
-/// this once, acknowledges nothing and retries. A slow store delays only acknowledgements.
+/// The session acknowledges only committed data (RowQueue). If the store fails, the session logs
+/// the reason once, acknowledges nothing and retries. A slow store delays only acknowledgements.
 ///
-/// If the disk is full at the end of a run, all packets become tombstones (wire/tombstone.h) after
+/// If the disk is full at the end of a run, packets become tombstones (wire/tombstone.h) after
 /// RowQueueOptions::full_limit. Tombstones are acknowledged immediately. They are stored together
-/// with the end of the run; space for both is reserved. If tombstones cannot be stored either, the
-/// outcome still has the account.
+/// with the end of the run; space for both is reserved. If not even the tombstones can be stored,
+/// the outcome still has the account.
 ///
 /// If another front end takes over the run, the session stops storing and acknowledging. It stops
 /// the network with kReplaced. The children reconnect to the other front end.

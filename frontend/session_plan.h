@@ -23,18 +23,18 @@ struct SessionPlan {
   Nanos facts_every = 10 * kSecond;   ///< `--facts-every`; 0: hosts are not measured.
   Nanos window = 250 * kMillisecond;  ///< `--window`
   GatheringOptions gathering;
-  /// Auxiliary services of each host, from the sections [service.NAME]. Their lanes are their
-  /// positions in this list, counted from 1.
+  /// Auxiliary services of each host, from the sections [service.NAME]. The lane of a service is
+  /// its position in this list, counted from 1.
   std::vector<wire::ServiceSpec> services{};
   bool operator==(const SessionPlan&) const = default;
 };
 
 const Section<SessionPlan>& session_section();
 
-/// Reads a plan. The settings come from `values`. The rules of fuzzy placement and the services
-/// come from `sections`, the entries of a configuration file. `path` is the file's name in error
-/// messages. Fails with kInvalidArgument if read_section(), read_fuzzy_rules() or read_services()
-/// fails.
+/// Reads a plan. The settings come from `values`. `sections` are the entries of a configuration
+/// file; they contain the rules of fuzzy placement and the services. `path` is the file's name in
+/// error messages. Fails with kInvalidArgument if read_section(), read_fuzzy_rules() or
+/// read_services() fails.
 Result<SessionPlan> read_session_plan(const std::vector<SettingValue>& values,
                                       const std::vector<ConfigEntry>& sections,
                                       const std::string& path);

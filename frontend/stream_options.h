@@ -3,12 +3,13 @@
 // The streams in a configuration file, for programs of the run that link xylem::backend:
 //
 //   [stream.energy]
-//   aggregation = "sum"                 # merges the waves of all leaves; default: none, the waves
-//                                       # of each leaf are kept separately
-//   synchronisation = "time_out 500ms"  # or wait_for_all (the default), as_it_comes
+//   aggregation = "sum"                 # merges the waves of all leaves. By default,
+//                                       # the waves of each leaf are kept separately
+//   synchronisation = "time_out 500ms"  # or wait_for_all (the default), or as_it_comes
 //   when_full = "drop_newest"           # what a leaf does when its journal is full: drop_newest
 //                                       # (the default), drop_oldest, or block (the program waits)
-//   plugin = "/opt/site/filters.so"     # the file with the aggregation; default: it is built in
+//   plugin = "/opt/site/filters.so"     # the file with the aggregation. By default,
+//                                       # the aggregation is a built-in one
 
 #include <functional>
 #include <map>
@@ -38,13 +39,15 @@ using LoadPlugin =
 
 /// Reads the streams, sorted by name and numbered from wire::kFirstStoredStream on. The same
 /// entries always give the same numbers. Skips keys of other sections. `path` is the file's name in
-/// error messages. Opens each plugin and computes its SHA-256; every node gets this hash. Also
-/// loads each plugin as a check. If `load` is given, it decides whether to load.
+/// error messages.
+///
+/// Opens each plugin and computes its SHA-256; every node gets this hash. Also loads each plugin as
+/// a check. If `load` is given, `load` decides whether to load the plugin.
 ///
 /// Fails with kInvalidArgument and "PATH:LINE: why"
 /// - if a name is invalid (wire::is_service_name), or a key or a value is unknown;
 /// - if a timeout is not from 1ms to 1h;
-/// - if an aggregation is unknown or needs parameters;
+/// - if an aggregation is unknown, or does not work without parameters;
 /// - if a plugin cannot be loaded, or if `plugin` is given without `aggregation`;
 /// - if there are too many streams.
 Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry>& entries,

@@ -7,8 +7,8 @@
 //   auto sum = (*tree)->open({.name = "sum", .aggregation = "sum"});
 //   auto wave = sum->receive(10 * kSecond);
 //
-// Leaves are programs that use backend/leaf.h. Their waves arrive exactly once, even if nodes
-// between the leaf and the front end die.
+// Leaves are programs that use backend/leaf.h. Each wave of a leaf arrives exactly once, even if
+// nodes between the leaf and the front end die.
 
 #include <cstddef>
 #include <cstdint>
@@ -39,16 +39,16 @@ struct TreeOptions {
   /// `settle` after the last back end has joined.
   std::size_t expected = 0;
   Nanos settle = 2 * kSecond;
-  /// A program that runs a command on a host: "LAUNCHER HOST COMMAND...". If it is empty, back ends
-  /// on this host are started directly. Back ends on other hosts are started by ssh; it must work
-  /// without a password. If the launcher fails, start() fails immediately, with the launcher's
-  /// output.
+  /// A program that runs a shell on a host. It is called as "LAUNCHER HOST sh", and must pass its
+  /// standard input to the shell. If `launcher` is empty, back ends on this host are started
+  /// directly. Back ends on other hosts are started by ssh, which must work without a password. If
+  /// a launcher fails, start() fails soon, with the last line of the launcher's output.
   std::string launcher{};
-  /// Numeric address to listen on. Empty: loopback if all back ends are started on this host, else
-  /// any address.
+  /// Numeric address to listen on. If it is empty, start() listens on all addresses of this host.
+  /// But it listens only on loopback if it starts all back ends on this host, without a launcher.
   std::string listen{};
-  /// Absolute path of xylem-commproc, the same on all hosts. The installed packages define a
-  /// default.
+  /// Absolute path of xylem-commproc, the same on all hosts. Installed packages define a default
+  /// value.
 #ifdef XYLEM_COMM_PROCESS
   std::string comm_process = XYLEM_COMM_PROCESS;
 #else
@@ -58,18 +58,20 @@ struct TreeOptions {
   /// Limit for each stream: maximum size of the waves that the program has not received yet. Beyond
   /// this limit waves are not acknowledged, so leaves stop sending.
   std::size_t queue_bytes = 16u << 20;
-  /// Timeout of start(): it fails if a back end has not joined by then. A communication process
-  /// that does not report within 5 s is only left out of the tree.
+  /// Timeout of start(): start() fails if a back end has not joined within this time. If a
+  /// communication process does not report within 5 s, it is left out of the tree, and start() does
+  /// not fail.
   Nanos start_limit = 30 * kSecond;
-  /// A leaf that is silent for this long counts as lost. Waves are forwarded earlier, without this
-  /// leaf.
+  /// A leaf that is silent for this long counts as lost. Waves do not wait that long: they are
+  /// forwarded without this leaf (see Synchronisation).
   Nanos lost_limit = 10 * kSecond;
 };
 
 /// Decides when a node sends a wave to its parent. The values are those of wire::Synchronisation,
 /// which is not part of this API.
 enum class Synchronisation {
-  kWaitForAll,  ///< When every leaf below has contributed, but at the latest after 6 s.
+  /// When every leaf below has contributed, but at the latest 6 s after the first contribution.
+  kWaitForAll,
   /// When every leaf below has contributed, but at the latest `time_out` after the first
   /// contribution.
   kTimeOut,
@@ -115,7 +117,7 @@ struct TreeEvent {
     kLost,    ///< A leaf was silent for too long.
     kFound,   ///< A lost leaf was seen again.
     kHealed,  ///< A node has reconnected to another parent.
-    kGap,     ///< A leaf missed multicasts: `text` says which.
+    kGap,     ///< A leaf missed multicasts: `text` has their numbers.
     kNotice,  ///< A process of the tree has logged a warning or an error.
     /// A stream or the tree was closed: `text` says which. If the tree was closed, this is the last
     /// event, and all streams are closed, too.
@@ -140,26 +142,27 @@ class Stream {
   /// Returns the next wave. Waves of a stream come in the order in which they are completed.
   Result<Wave> receive(Nanos timeout);
   Awaitable<Result<Wave>> async_receive(Nanos timeout);
-  /// Sends a multicast to all leaves of the stream. Waits while more than 8 MiB wait for the nodes
-  /// directly below. Returns as soon as the multicast is queued. The result is the multicast's
-  /// number, counted from 1.
+  /// Sends a multicast to all leaves of the stream. Blocks while more than 8 MiB are queued for the
+  /// nodes directly below. Returns as soon as the multicast is queued. The result is the
+  /// multicast's number, counted from 1.
   ///
   /// Fails with kInvalidArgument if the multicast does not fit into a frame (16 MiB). Also fails if
-  /// the stream's narrowing refuses the fields for the first leaf. If the narrowing fails later for
-  /// another leaf, there is a kGap event with this leaf and the multicast's number. There is also a
-  /// kNotice event with host and reason, for the first failure on each node.
+  /// the stream's narrowing refuses the fields for the first recipient. If the narrowing fails
+  /// later for another leaf, there is a kGap event with this leaf and the multicast's number. There
+  /// is also a kNotice event with host and reason, for the first failure on each node.
   ///
   /// With a narrowing, the recipients are all leaves of the stream that have joined and are neither
-  /// lost nor gone. The leaves' places are in the order of their ids (filters/narrowing.h).
+  /// lost nor gone. The recipients are numbered in the order of their leaf ids. The narrowing
+  /// selects by this number (Place in filters/narrowing.h).
   Result<std::uint64_t> multicast(const wire::Fields& fields, Nanos timeout = 10 * kSecond);
   /// Sends a multicast only to the leaves in `to`; if `to` is empty, to all leaves. The other
   /// leaves receive nothing: they skip the multicast's number. With a narrowing, only the leaves in
-  /// `to` have places. Also fails with kInvalidArgument if a leaf in `to` is not in the stream. It
-  /// is no error if a leaf in `to` has left, since a leaf may also leave while the multicast is on
-  /// its way.
+  /// `to` are numbered. Also fails with kInvalidArgument if a leaf in `to` is not in the stream. A
+  /// leaf in `to` that has left is not an error, since a leaf may also leave while the multicast is
+  /// on its way.
   ///
-  /// If only these leaves answer, a stream with kWaitForAll waits 6 s for the other leaves. So use
-  /// kAsItComes or kTimeOut.
+  /// If only the leaves in `to` answer, do not use kWaitForAll: each wave would wait 6 s for the
+  /// other leaves. Use kAsItComes or kTimeOut.
   Result<std::uint64_t> multicast(const wire::Fields& fields, const IntervalSet& to,
                                   Nanos timeout = 10 * kSecond);
   /// Does what multicast() does, for coroutines. If `to` is empty, sends to all leaves.
@@ -208,8 +211,8 @@ class Tree {
   /// kInvalidArgument if tree::is_host_name() refuses a host's name.
   Result<std::string> topology() const;
 
-  /// Opens a stream on every node. Nodes that join later open it when they join, so a stream may be
-  /// opened before the first leaf joins.
+  /// Opens a stream on every node. A node that joins later opens the stream when it joins. So a
+  /// stream may be opened before the first leaf joins.
   ///
   /// Fails with kAlreadyExists if an open stream has this name, and with kTimedOut if a node does
   /// not answer. Fails with kInvalidArgument, kNotFound or kCorrupt if at least one node refuses
@@ -222,8 +225,8 @@ class Tree {
   Awaitable<Result<TreeEvent>> async_next_event(Nanos timeout);
 
   /// Tells the leaves to deliver their remaining data and to leave. Waits until all leaves have
-  /// left. Fails with kTimedOut; the message lists the leaves that have not left. The tree is
-  /// closed in any case.
+  /// left. Fails with kTimedOut if leaves have not left in time; the message lists these leaves.
+  /// The tree is closed in any case.
   Result<void> close(Nanos timeout);
 
  private:

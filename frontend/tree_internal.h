@@ -77,8 +77,8 @@ class Stream::Impl final : public overlay::Node {
   struct Child {
     std::string host;
     launch::Launched launched;
-    UniqueFd pidfd;  // -1 if the system has no pidfds. The child's end is then noticed only when
-                     // the tree is closed.
+    // -1 if the system has no pidfds. Then the child's end is noticed only when the tree is closed.
+    UniqueFd pidfd;
     bool has_ended = false;
   };
 
@@ -93,8 +93,9 @@ class Stream::Impl final : public overlay::Node {
     bool closed = false;
     std::map<pid_t, Child> children;
     std::vector<launch::BackEndFailure> back_end_failures;  // At most one for each child.
-    std::size_t posted_down_bytes = 0;  // Size of the multicasts that were posted to the loop.
-    std::size_t down_queue_bytes = 0;   // The longest queue of a link, as last measured.
+    // Size of the multicasts that were posted to the loop and are not sent yet.
+    std::size_t posted_down_bytes = 0;
+    std::size_t down_queue_bytes = 0;  // Bytes in the longest queue of a link, as last measured.
     bool watches_down_queue = false;
   };
   using Locked = SharedState<State>::Locked;

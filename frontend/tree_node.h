@@ -42,7 +42,7 @@ class TreeNode final : public overlay::Node, private RootOwner {
   // ---- on the loop, for the program's calls, any time after on_start() ----
 
   /// Opens a stream on all nodes. Fails with kAlreadyExists if a stream with this name is open.
-  /// Also fails if filters::aggregation_of() or filters::narrowing_of() fails.
+  /// Also fails if filters::aggregation_of() or filters::narrowing_of() fails for the stream.
   Result<StreamId> open(wire::StreamSpec spec);
   /// Returns true if all nodes have answered, false if an answer is missing. Fails if a node has
   /// refused the stream. Call it repeatedly until it returns true or fails.
@@ -64,7 +64,7 @@ class TreeNode final : public overlay::Node, private RootOwner {
   /// `to` is empty, the recipients are all leaves of the stream. Fails with kUnavailable if the
   /// stream is closed. Fails with kInvalidArgument if `to` contains a leaf that is not in the
   /// stream, or if the multicast would not fit into a frame. Also fails if the stream's narrowing
-  /// refuses the fields for the first leaf.
+  /// refuses the fields for the first recipient.
   Result<wire::Multicast> next_multicast(StreamId stream, const wire::Fields& fields,
                                          const IntervalSet& to = {});
   /// Returns the inbox of a stream; null if the stream is closed. The pointer is valid until the
@@ -82,7 +82,7 @@ class TreeNode final : public overlay::Node, private RootOwner {
     if (leaves == 0 && joined.empty()) return true;
     return joined.count() >= leaves && all_in_place() && attached_leaves() >= leaves;
   }
-  /// Returns a text for people that says why has_all() is false.
+  /// Returns a text for people: the reason why has_all() is false.
   std::string what_is_missing(std::size_t leaves) const;
   /// Adds a kNotice event of this process, for example about a back end that could not be started.
   void note(const std::string& host, std::string text);
@@ -144,7 +144,8 @@ class TreeNode final : public overlay::Node, private RootOwner {
   Root root_;
   Gathering gathering_;
   std::map<StreamId, Open> streams_;
-  // Replayed to nodes that choose the front end as their new parent.
+  // The last multicasts. They are sent again to nodes that choose the front end as their new
+  // parent.
   overlay::RecentMulticasts recent_;
   std::uint32_t next_stream_;
   std::uint64_t taken_version_ = 0;

@@ -19,10 +19,10 @@ struct Wave {
 /// Counters of a stream so far.
 struct StreamAccount {
   std::uint64_t contributions = 0;  ///< Contributions of leaves to waves, without duplicates.
-  std::uint64_t duplicates = 0;     ///< Contributions that arrived more than once.
-  std::uint64_t lost = 0;           ///< Contributions that leaves have dropped.
+  std::uint64_t duplicates = 0;     ///< Contributions that arrived again.
+  std::uint64_t lost = 0;           ///< Contributions that leaves have given up.
   std::uint64_t unreadable = 0;     ///< Contributions that could not be decoded.
-  std::uint64_t refused = 0;        ///< Packets dropped because a source never joined.
+  std::uint64_t refused = 0;        ///< Packets that were dropped because a source had not joined.
 };
 
 }  // namespace xylem::frontend

@@ -27,8 +27,8 @@ struct AttachPlan {
   /// ssh.
   std::string launcher;
   std::vector<AgentPlace> places;
-  /// Describes what the search looked for, for the message "no ranks found; looked for ...".
-  /// Example: "processes of Slurm job 12".
+  /// The rest of the message "no ranks found; looked for ...". Example: "processes of Slurm job
+  /// 12".
   std::string sought;
   bool only_here = false;  ///< True if all agents are on this host.
 };

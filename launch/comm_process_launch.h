@@ -23,15 +23,15 @@ class CommProcessLauncher {
  public:
   virtual ~CommProcessLauncher() = default;
 
-  /// Starts a communication process on a host. `addresses` are the front end's. Returns
-  /// descriptors: when one of these is readable, call hear(). Fails if the process cannot be
-  /// started.
+  /// Starts a communication process on a host. `addresses` are the addresses of the front end.
+  /// Returns descriptors: when one of these is readable, call hear(). Fails if the process cannot
+  /// be started.
   virtual Result<std::vector<int>> start(NodeId node, std::uint32_t level, const std::string& host,
                                          const std::vector<wire::Address>& addresses) = 0;
 
   struct Heard {
     bool is_over = false;         ///< True if the caller must no longer watch the descriptor.
-    std::optional<NodeId> ended;  ///< The process that has ended; nullopt: none.
+    std::optional<NodeId> ended;  ///< The process that has ended; nullopt if none has ended.
     std::string why;              ///< Why the process ended; empty if it ended normally.
   };
   /// Call it when a descriptor is readable. Returns nullopt if the descriptor is not from start().
@@ -47,9 +47,9 @@ struct CommProcessLaunchOptions {
   std::string log_level = "warn";
 };
 
-/// Starts communication processes with a launcher. The launcher gets the key on its standard input
-/// and passes the key in the process's environment. The process then removes the key from its
-/// environment.
+/// Starts communication processes with a launcher. The launcher gets a script with the key on its
+/// standard input. The script sets the key in the process's environment, and the process removes
+/// the key from there.
 class RemoteCommProcessLauncher final : public CommProcessLauncher {
  public:
   explicit RemoteCommProcessLauncher(CommProcessLaunchOptions options);
@@ -69,8 +69,8 @@ class RemoteCommProcessLauncher final : public CommProcessLauncher {
   std::map<NodeId, Child> children_;
 };
 
-/// The launcher of a run's settings; null if no launcher was given. Fails as find_installation(),
-/// which gives the program's path.
+/// Makes the object from a run's settings. Returns null if the settings have no launcher. Fails if
+/// find_installation() fails to find the program.
 Result<std::unique_ptr<CommProcessLauncher>> make_comm_process_launcher(
     const StartOptions& start, const std::string& run, const net::Key& key,
     const std::string& log_level);

@@ -13,10 +13,10 @@
 
 namespace xylem::launch {
 
-/// A word of memory that the front end shares with the process that restarts it. The word contains
-/// the id of the stream whose plugin is being called. If a plugin crashes, the front end dies. Each
-/// successor that receives the same wave also dies. The word then says which plugin has crashed.
-/// Only one thread may write.
+/// A word of memory that the front end shares with the process that restarts front ends. The word
+/// contains the id of the stream whose plugin is being called. If a plugin crashes, the front end
+/// dies. Each successor that receives the same wave also dies. The word then says which plugin has
+/// crashed. Only one thread may write.
 class FoldMark {
  public:
   /// Makes a mark. Fails with kExhausted if there is no memory or descriptor.

@@ -25,15 +25,15 @@ namespace xylem::launch {
 /// filters. The first successor starts immediately. Later successors start after growing pauses
 /// (see Restarts).
 ///
-/// A hang of the front end while the job runs has no consequence. At the start and at the end of
-/// the run, the front end's answer is needed. There a hang is reported, and later the front end is
-/// killed (see Patience).
+/// A hang of the front end while the job runs has no consequence. At the start of a front end and
+/// at the end of the run, the front end's answer is needed. A hang there is reported, and later the
+/// front end is killed (see Patience).
 ///
-/// If kMaxFoldDeaths front ends die in the same plugin, successors no longer call this plugin: the
-/// waves of its stream stay unmerged. Between two such deaths there must be less than
-/// kFoldDeathsForgotten.
+/// If kMaxFoldDeaths front ends die in the plugin of the same stream, successors no longer call
+/// this plugin. The waves of the stream then stay unmerged. Deaths are counted together only if
+/// less than kFoldDeathsForgotten passes between two of them.
 ///
-/// Each front end runs in a new session, so that keys pressed at the terminal do not reach it.
+/// Each front end runs in a new session. So keys pressed at the terminal do not reach it.
 ///
 /// Order of calls: start() once; attend() repeatedly while the job runs; finish() or abandon()
 /// once. Not thread-safe. Calls waitpid() only for front ends, not for other children.
@@ -63,31 +63,32 @@ class FrontEndProcess {
                                        const Patience& patience = {5 * kSecond, 20 * kSecond,
                                                                    5 * kSecond});
 
-  /// Supervises the front end; never waits. Call it when a child of this process may have ended, at
-  /// the latest after the returned duration. nullopt means no limit. `say` reports the death of a
-  /// front end with what happens next, and successors that cannot continue the store. A repeated
-  /// failure is reported once.
+  /// Supervises the front end; never waits. Call it when a child of this process may have ended.
+  /// Also call it at the latest after the returned duration; nullopt means that there is no latest
+  /// time. `say` reports when a front end dies, what happens next, and when a successor cannot open
+  /// the store. A failure that is repeated is reported once.
   std::optional<Nanos> attend(Nanos now, const Say& say);
 
   /// Tells the front end that the job has ended. Waits until this front end or a successor has
   /// stored everything. Fails with kUnavailable
   /// - if front ends have died or could not open the store kMaxDeaths times during this wait
   ///   (deaths in plugins do not count);
-  /// - if kMaxStandstills front ends hung and were killed;
+  /// - if kMaxStandstills front ends hung and were killed, or if a killed one does not end;
   /// - if the user has interrupted twice. At the first SIGINT, SIGTERM or SIGHUP, a message says
   ///   that data is being stored. The second signal kills the front end.
   Result<void> finish(int exit_code, const Say& say);
 
-  /// Call it instead of finish() if the job was not started. It ends the run without an account and
-  /// without a store. Waits like finish(), and fails in the same cases.
+  /// Call it instead of finish() if the job was not started. The front end then prints no account,
+  /// and keeps the store of this run only if the store has data. Waits like finish(), and fails in
+  /// the same cases.
   Result<void> abandon(const Say& say);
 
   static constexpr int kMaxDeaths = 5;
   static constexpr int kMaxStandstills = 2;
   static constexpr int kMaxFoldDeaths = 3;
-  /// If two deaths in a plugin are further apart, counting starts again. This time is longer than
-  /// any pause of Restarts plus the time until a successor gets the same wave again. During
-  /// finish() all deaths are counted, so that finish() ends.
+  /// If more time than this passes between two deaths in a plugin, counting starts again. This time
+  /// is longer than any pause of Restarts plus the time until a successor gets the same wave again.
+  /// During finish() all deaths are counted, so that finish() ends.
   static constexpr Nanos kFoldDeathsForgotten = 600 * kSecond;
 
  private:
@@ -124,7 +125,7 @@ class FrontEndProcess {
   std::map<StreamId, FoldDeaths> deaths_in_fold_;
   // True if the last front end died in a plugin whose stream is still merged.
   bool was_in_fold_ = false;
-  std::string blame_;  // Text about the plugin to add to the message about the last death.
+  std::string blame_;  // Text about the plugin; it is added to the message about the last death.
 
   pid_t pid_ = -1;
   UniqueFd control_;
@@ -153,14 +154,14 @@ class FrontEndProcess {
 /// Returns the run's folder on this host: /dev/shm/xylem-UID-RUN.
 std::string run_folder(const std::string& run);
 
-/// The front end's own folder on its host, in the same directory as the run's folder. It has a Unix
-/// socket for agents and communication processes on the same host.
+/// The front end's own folder on its host, in the same directory as the run's folder. It contains a
+/// Unix socket for agents and communication processes on the same host.
 std::string front_end_folder(const std::string& run);
 std::string front_end_socket(const std::string& run);
 
 /// True if an agent of the run has a folder on this host. `folder` is Setup::run_folder: with
-/// `--test-size`, agents have folders that begin with it. The front end's own folder does not
-/// count.
+/// `--test-size`, the names of the agents' folders begin with it. The front end's own folder does
+/// not count.
 bool has_agent_folder(const std::string& run, const std::string& folder);
 
 }  // namespace xylem::launch

@@ -10,10 +10,11 @@
 
 namespace xylem::launch {
 
-/// The witness: a process in our process group that only receives signals. The job is in this group
-/// too, so that terminals, `timeout` and batch systems reach the job as they do without xylem. So a
-/// signal that has reached the witness has also reached the job, and must not be forwarded. The
-/// field si_code does not help: it is the same for `kill -INT -- -PGID` and `kill -INT PID`.
+/// The witness is a process in our process group that only receives signals. The job is in this
+/// group too. So terminals, `timeout` and batch systems reach the job as they do without xylem. A
+/// signal to the group reaches the witness and the job, so it must not be forwarded. The field
+/// `si_code` of a signal does not help: it is the same for `kill -INT -- -PGID` and `kill -INT
+/// PID`.
 ///
 /// Construct it at the beginning of main, after a SignalGate has blocked the signals. No other
 /// descriptor may be open, and no thread may run. The witness ends with this object, and also when
@@ -27,8 +28,9 @@ class GroupWitness {
   GroupWitness& operator=(const GroupWitness&) = delete;
 
   /// Call it when our process has received `signal`. Returns whether the signal was also sent to
-  /// the group. Waits up to 100 ms for the signal at the witness, since some senders (Slurm) signal
-  /// one process after the other. Returns nullopt if the witness does not exist any more.
+  /// the group. Waits up to 100 ms until the witness also has the signal, since some senders
+  /// (Slurm) signal one process after the other. Returns nullopt if the witness does not exist or
+  /// does not answer.
   std::optional<bool> reached_group(int signal);
 
  private:

@@ -6,9 +6,9 @@
 //   sent to                            the job has it            we
 //   the group: ctrl-C, kill -- -PGID   directly                  do nothing
 //   us alone: kill PID, batch system   because we forward it     forward it
-//   us, then the group: timeout        twice, as without xylem   forward the first
+//   us, then the group: timeout(1)     once or twice             forward at most one
 //
-// Because of the common group, ctrl-Z and fg stop and continue both processes. The job can read
+// We share the process group, so ctrl-Z and fg stop and continue both processes. The job can read
 // from the terminal, and a pipeline stays one job of the shell.
 
 #include <sys/types.h>
@@ -33,8 +33,9 @@ class SignalGate {
  public:
   SignalGate();
 
-  /// Returns the number of a pending signal that would end the job; nullopt if no such signal is
-  /// pending. Check this before the job starts, since the signal is not forwarded to the job.
+  /// Removes a pending signal that would end the job, and returns its number; nullopt if no such
+  /// signal is pending. Call it before the job starts. A signal that was sent to the group earlier
+  /// did not reach the job, and wait() would not forward it.
   std::optional<int> ended_before_start() const;
 
  private:

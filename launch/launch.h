@@ -1,8 +1,8 @@
 #pragma once
 
-// The environment variables that connect the ranks of a job to a run. The command line is not
+// Makes the environment variables that connect the ranks of a job to a run. The command line is not
 // changed, so an `mpirun` inside a script works, too. The key is never on a command line, because
-// `ps` would show it.
+// `ps` would show it there.
 
 #include <string>
 #include <string_view>
@@ -32,17 +32,18 @@ struct CommandFacts {
 };
 
 /// Finds the facts from three sources: the launcher's name, the launcher's options before each
-/// program, and `environment` (NAME=VALUE strings). If the launcher is called `mpirun`, the name of
-/// the link's target counts.
+/// program, and `environment` (NAME=VALUE strings). Symbolic links are followed: if `mpirun` is a
+/// symbolic link to `orterun`, the name `orterun` counts.
 ///
-/// Looks for programs in `path`. Reads Open MPI's parameter files and default host file in
-/// $HOME/.openmpi, in /etc/openmpi, and in ../etc relative to the launcher. Does no other I/O.
+/// Looks for programs in `path`. Reads Open MPI's parameter file in $HOME/.openmpi. Also reads Open
+/// MPI's parameter file and default host file in two folders: /etc/openmpi, and ../etc relative to
+/// the launcher's folder. Does no other I/O.
 CommandFacts inspect_command(const std::vector<std::string>& command, std::string_view path,
                              const std::vector<std::string>& environment);
 
 /// The values for a job's environment variables.
 struct LaunchOptions {
-  /// host:port or unix:PATH of the front end, best first.
+  /// Addresses of the front end, the best one first. The form is host:port or unix:PATH.
   std::vector<std::string> addresses;
   std::string run;
   net::Key key{};
@@ -62,9 +63,9 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 Environment job_environment(const LaunchOptions& options, const std::vector<std::string>& current);
 
 /// Returns the variables to set so that the calls of a rank are captured. The rank is started in
-/// the environment `current` of a run. The variable is LD_PRELOAD; there is none if LD_PRELOAD
+/// the environment `current` of a run. The result has only LD_PRELOAD. It is empty if LD_PRELOAD
 /// already contains `capture_library`. Fails with kUnavailable if `current` belongs to no run, and
-/// as check_preload().
+/// with kInvalidArgument if check_preload() refuses `capture_library`.
 Result<Environment> rank_environment(const std::string& capture_library,
                                      const std::vector<std::string>& current);
 

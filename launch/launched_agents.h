@@ -1,7 +1,7 @@
 #pragma once
 
-// Agents that a launcher starts. This is done in a Slurm allocation, where the agents are a
-// separate step, and by `xylem attach`. In all other cases the first rank of each host starts the
+// Starts agents with a launcher. This is needed in a Slurm allocation, where the agents are a
+// separate step, and for `xylem attach`. In all other cases the first rank of each host starts the
 // host's agent.
 
 #include <string>
@@ -24,8 +24,8 @@ struct AgentPlace {
 struct AgentLaunchOptions {
   std::string launcher;  ///< See launch_on().
   std::string program;   ///< Absolute path of xylem-backend, the same on all hosts.
-  /// NAME=VALUE strings: the front end's address, the run, the key and so on, as for ranks. These
-  /// are never on a command line.
+  /// NAME=VALUE strings that ranks also get: the front end's address, the run, the key and so on.
+  /// These strings are never on a command line.
   std::vector<std::string> environment;
 };
 
@@ -41,15 +41,15 @@ class LaunchedAgents {
     std::string note;    ///< A sentence about a problem; usually empty.
   };
 
-  /// Starts the agents. Fails if launch_on() fails; then all launchers that already run are ended.
+  /// Starts the agents. Fails if launch_on() fails; then all launchers that already run are killed.
   static Result<LaunchedAgents> start(const AgentLaunchOptions& options,
                                       const std::vector<AgentPlace>& places);
   LaunchedAgents(LaunchedAgents&&) = default;
   LaunchedAgents& operator=(LaunchedAgents&&) = delete;
   ~LaunchedAgents();
 
-  /// Waits until every agent is ready, at most for `patience`. Returns false after this time, or if
-  /// all launchers have ended before. May be called again.
+  /// Waits until every agent is ready, at most for `patience`. Returns false after this time, or
+  /// when all launchers have ended. May be called again.
   bool wait_until_ready(Nanos patience);
   /// The agents that are ready, in the order of their messages.
   const std::vector<Ready>& ready() const { return ready_; }

@@ -2,9 +2,10 @@
 
 // Reads the table of ranks that a launcher keeps for debuggers (MPIR_proctable).
 //
-// Open MPI's mpirun and Slurm's srun have this table; in Hydra the table cannot be found. The table
-// is read through /proc/PID/mem, at the addresses of the launcher's symbols. The launcher is not
-// stopped. So the table may change during the reading, and its contents must not be trusted.
+// Open MPI's mpirun and Slurm's srun have this table. In Hydra's launcher the table cannot be
+// found. The table is read through /proc/PID/mem, at the addresses of the launcher's symbols. The
+// launcher is not stopped. So the table may change during the reading, and its contents must not be
+// trusted.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the front end listens for TCP connections, and who must be able to reach it.
+// Chooses the address at which the front end listens for TCP connections.
 
 #include <cstdint>
 #include <string>
@@ -14,11 +14,11 @@
 
 namespace xylem::launch {
 
-/// The hosts of a job, as far as they are known before it starts.
+/// What is known about the hosts of a job before the job starts.
 struct JobReach {
-  /// The job may use other hosts; false only if it certainly does not.
+  /// True if the job may use other hosts. False only if it certainly does not.
   bool may_leave_host = false;
-  bool is_remote = false;  ///< The job is known to use other hosts.
+  bool is_remote = false;  ///< True if the job probably uses other hosts.
 };
 
 /// Returns which hosts a job may use. If `facts` say that the job is local, both flags are false.
@@ -26,22 +26,25 @@ struct JobReach {
 /// or if the Slurm allocation in `environment` (NAME=VALUE strings) has several nodes.
 JobReach reach_of(const CommandFacts& facts, const std::vector<std::string>& environment);
 
-/// The address for `--interface`: `auto`, `all`, the name of an interface, or a numeric address.
-/// The parameter `all` has the addresses of this host. `widely`: other hosts must reach the front
-/// end. `auto` is the first address of this host, but loopback if no other host must reach it or if
-/// there is no other address.
+/// Returns the address to listen on. The parameter `interface` is the value of `--interface`:
+/// `auto`, `all`, the name of an interface, or a numeric address. The parameter `all` has the
+/// addresses of this host.
+///
+/// `widely` is true if other hosts must reach the front end. Then the result for `auto` is the
+/// first address of this host. If `widely` is false, or if this host has only loopback, the result
+/// for `auto` is the loopback address.
 std::string listening_address(const std::string& interface, bool widely,
                               const std::vector<net::InterfaceAddress>& all);
 
 struct Listening {
   UniqueFd socket;
   std::uint16_t port = 0;
-  std::vector<std::string> reachable;  ///< The numeric addresses at which others reach the socket.
-  bool is_loopback = false;            ///< All of these addresses are loopback.
+  std::vector<std::string> reachable;  ///< Numeric addresses at which others reach the socket.
+  bool is_loopback = false;            ///< True if all addresses in `reachable` are loopback.
 };
 
-/// Listens at the listening_address() of the options. Fails as net::listen_tcp. If the host has no
-/// such interface, the message lists the host's interfaces.
+/// Listens at the listening_address() of the options. Fails if net::listen_tcp() fails. If the host
+/// does not have the interface, the message lists the host's interfaces.
 Result<Listening> listen_for_run(const StartOptions& options, bool widely);
 
 }  // namespace xylem::launch

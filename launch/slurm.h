@@ -24,8 +24,8 @@ struct SlurmStep {
 };
 
 /// Returns a step in the allocation to which `environment` (NAME=VALUE strings) belongs. Returns
-/// nullopt outside an allocation, and also if the job's id is not a number or there are no nodes.
-/// Pure.
+/// nullopt outside an allocation. Also returns nullopt if the job's id is not a number, or if the
+/// allocation has no nodes. Pure.
 std::optional<SlurmStep> step_beside(const std::vector<std::string>& environment);
 
 /// Returns a step in the running job `job`. `answer` is the output of the command of slurm_query().

@@ -21,7 +21,7 @@ struct Work {
 /// Reads the work of a process. Returns nullopt if the process does not exist.
 std::optional<Work> work_of(pid_t pid);
 
-/// Measures how long a process has shown no sign of work. Signs of work are output, reading or
+/// Measures how long a process has shown no sign of work. Signs of work are output, reading,
 /// writing, and using at least a tenth of a processor. A process that is stopped, or that waits for
 /// an unresponsive disk, shows no sign of work. A process that copies a large store shows signs of
 /// work.

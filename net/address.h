@@ -26,7 +26,8 @@ Result<Key> read_key(int fd);
 
 /// Reads the key from XYLEM_KEY and removes the variable, so that child processes do not get the
 /// key. Also removes the key from the memory that /proc/PID/environ shows. Fails with
-/// kInvalidArgument if the variable is not set or is not a key; it is removed in this case too.
+/// kInvalidArgument if the variable is not set or is not a key. The variable is removed in this
+/// case too.
 Result<Key> take_key_from_environment();
 
 }  // namespace xylem::net

@@ -1,6 +1,6 @@
 #pragma once
 
-// Starts links: listens and connects. Passes a connection on only if its peer has proved that it
+// Starts links: listens and connects. Passes a connection on only after the peer has proved that it
 // knows the run's key.
 
 #include <boost/asio/basic_socket_acceptor.hpp>
@@ -27,28 +27,29 @@ namespace xylem::net {
 class ConnectionHost {
  public:
   virtual ~ConnectionHost() = default;
-  /// Both sides have proved that they know the key. `features` has the features that both sides
-  /// support. `already_read` has the bytes that arrived after the proof.
+  /// Both sides have proved that they know the key. `features` are the peer's features
+  /// (Hello::features or Welcome::features). `already_read` has the bytes that arrived after the
+  /// proof.
   virtual void on_connected(const overlay::Peer& peer, std::uint64_t features,
                             std::unique_ptr<Transport> transport, wire::Bytes already_read) = 0;
   /// No address of the parent led to a link.
   virtual void on_connect_failed(NodeId node, const Error& why) = 0;
 };
 
-/// Opens and accepts connections. A connection is *unproved* until its peer has proved that it
-/// knows the key. Each unproved connection has a small frame limit and a deadline. There are at
-/// most kMaxUnproved unproved connections. If there is one more, the oldest is closed. Refused
-/// connections are counted and logged (overlay/refusals.h).
+/// Opens and accepts connections. An accepted connection is *unproved* until the peer has proved
+/// that it knows the key. Each unproved connection has a small frame limit and a deadline. There
+/// are at most kMaxUnproved unproved connections. If one more peer connects, the oldest unproved
+/// connection is closed. Refused connections are counted and logged (overlay/refusals.h).
 ///
-/// All calls are on the loop's thread. The object may be destroyed before the io_context if the
-/// io_context no longer runs. Pending operations then never continue.
+/// All calls are on the loop's thread. The object may be destroyed before `context` if `context` no
+/// longer runs. Pending operations then never continue.
 class Connections {
  public:
   /// Borrows all three arguments.
   Connections(asio::io_context& context, const RuntimeOptions& options, ConnectionHost& host);
 
   void listen(std::vector<UniqueFd> listening);
-  /// Later calls either on_connected() or on_connect_failed() of the host, once.
+  /// Later calls ConnectionHost::on_connected() or ConnectionHost::on_connect_failed(), once.
   void connect(const wire::Parent& parent, const wire::Hello& hello);
 
   const std::vector<wire::Address>& addresses() const noexcept { return addresses_; }

@@ -19,8 +19,8 @@
 
 namespace xylem::net {
 
-/// Memory is at most twice the received part of a frame, plus 6 times kReadBytes. So a peer that
-/// announces a large length cannot cause a large allocation. Not thread-safe.
+/// Uses at most this memory: twice the received part of a frame, plus 6 times kReadBytes. So a peer
+/// that announces a large length cannot cause a large allocation. Not thread-safe.
 class FrameAssembler {
  public:
   static constexpr std::size_t kReadBytes = 64u << 10;
@@ -42,12 +42,12 @@ class FrameAssembler {
   void add(std::size_t bytes);
 
   /// Returns the next message; nullopt while the message is incomplete. Fails with kCorrupt if a
-  /// frame is longer than kMaxFrameBytes, and if wire::decode() fails. After a failure the rest of
+  /// frame is longer than kMaxFrameBytes, or if wire::decode() fails. After a failure the rest of
   /// the stream cannot be read.
   Result<std::optional<Frame>> next();
 
  private:
-  /// A packet's frame whose head has arrived but whose payload has not.
+  /// The frame of a large packet. The head has arrived, but not yet the whole payload.
   struct Large {
     wire::Bytes head;
     wire::Bytes rest;  // Payload and padding.

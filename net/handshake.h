@@ -27,7 +27,7 @@
 namespace xylem::net {
 
 /// Makes the proof of one side. `label` is 'c' for the connecting side and 's' for the accepting
-/// side; `theirs` is the other side's nonce.
+/// side. `theirs` is the other side's nonce.
 wire::Mac make_proof(const Key& key, char label, const wire::Nonce& theirs, const wire::Nonce& own);
 
 /// Compares in constant time.
@@ -36,8 +36,7 @@ bool equal_macs(const wire::Mac& a, const wire::Mac& b);
 /// The accepting side. Pass it the messages of the connecting side in order.
 class AcceptHandshake {
  public:
-  /// `run` is the run id that a hello must name. The handshake adds the proof to `welcome` before
-  /// it is sent.
+  /// `run` is the run id that a hello must contain. The handshake adds the proof to `welcome`.
   AcceptHandshake(const Key& key, std::string run, wire::Welcome welcome);
 
   /// Returns the answer to send: Challenge, Welcome or Refusal. A Welcome means that the peer has
@@ -73,9 +72,9 @@ class ConnectHandshake {
   const wire::Hello& hello() const noexcept { return hello_; }
 
   /// After a Challenge, returns the Proof to send. After a Welcome, returns nullopt: a Welcome
-  /// needs no answer. Fails with kPermissionDenied after a Refusal, with the peer's sentence. Also
-  /// fails with kPermissionDenied if the peer's proof is wrong. Fails with kCorrupt on any other
-  /// message.
+  /// needs no answer. Fails with kPermissionDenied after a Refusal; the message is the peer's
+  /// sentence. Also fails with kPermissionDenied if the peer's proof is wrong. Fails with kCorrupt
+  /// on any other message.
   Result<std::optional<wire::Message>> on_message(const wire::Message& message);
 
   bool proved() const noexcept { return proved_; }

@@ -1,7 +1,7 @@
 #pragma once
 
-// A read-only HTTP server with GET, HEAD, and WebSockets for updates. A handler makes the answers;
-// it has no access to sockets.
+// A read-only HTTP server with GET, HEAD, and WebSockets for updates. A handler makes the answers
+// and has no access to sockets.
 //
 //   auto socket = listen_tcp("127.0.0.1", 0);
 //   HttpServer server(pages, {}, *std::move(socket));
@@ -26,7 +26,7 @@ struct HttpRequest {
   std::string method;  ///< As sent: "GET", "HEAD", "POST"
   std::string target;  ///< Path and parameters as sent, not decoded.
   std::string host, origin, authorization, cookie;
-  std::string accept;           ///< Accepted media types; empty: any.
+  std::string accept;           ///< Accepted media types; empty means any.
   std::string accept_encoding;  ///< All Accept-Encoding headers, joined by commas: "gzip, br".
   bool is_ambiguous = false;
   bool is_websocket = false;  ///< True if the request asks for a WebSocket.
@@ -41,7 +41,8 @@ struct HttpReply {
 
 /// Makes the answers. The server's thread calls screen(), refusal() and knows(). These functions
 /// must be quick. Worker threads call answer() and news(). These functions may take as long as the
-/// client can wait. Several threads may call answer() at a time, but only one calls news().
+/// client can wait. Several threads may call answer() at the same time, but only one thread at a
+/// time calls news().
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
@@ -51,11 +52,12 @@ class HttpHandler {
   virtual std::optional<HttpReply> screen(const HttpRequest& request) = 0;
   /// Returns the answer to an accepted request. A HEAD request is answered like GET; the server
   /// leaves out the body. `given_up` becomes true when the client closes the connection (or its
-  /// sending side), or when the server ends. Then return any answer soon.
+  /// sending side), or when the server ends. After that the answer does not matter, but answer()
+  /// must return soon.
   virtual HttpReply answer(const HttpRequest& request, const std::atomic<bool>& given_up) = 0;
-  /// Returns the reply to a request that the server itself refuses because it is too large, too
-  /// slow or not HTTP. The handler counts such requests. If the connection is closed immediately,
-  /// the reply is not sent.
+  /// Returns the reply to a request that the server itself refuses, for example because it is too
+  /// large, too slow or not HTTP. Also called when there are too many connections. The handler
+  /// counts these calls. If the connection is already closed, the reply is not sent.
   virtual HttpReply refusal(unsigned status, const std::string& sentence) = 0;
   /// Returns true if an accepted request came from a known user. When all connections are in use,
   /// the server keeps the connections of known users.
@@ -69,7 +71,8 @@ class HttpHandler {
 struct HttpOptions {
   /// Maximum number of connections. If one more client connects, the server closes the oldest
   /// connection on which no known user has sent a request. If all connections belong to known
-  /// users, it closes the new connection. It sends no answer and counts a refusal.
+  /// users, the server closes the new connection. In both cases it sends no answer and calls
+  /// HttpHandler::refusal().
   std::size_t max_connections = 64;
   std::size_t max_header_bytes = 16u << 10;
   /// Timeout for a request, from its first to its last byte. Also the timeout for the first request
@@ -78,8 +81,8 @@ struct HttpOptions {
   Nanos idle_deadline = 60 * kSecond;  ///< Timeout between requests of one connection.
   Nanos write_deadline = 30 * kSecond;
   Nanos news_every = 250 * kMillisecond;
-  unsigned workers = 3;  ///< Number of worker threads. Further requests wait.
-  /// If true, SIGTERM, SIGINT and SIGHUP end run(); a second signal has its default effect. Use it
+  unsigned workers = 3;  ///< Number of worker threads. Requests wait while all of these are busy.
+  /// If true, SIGTERM, SIGINT and SIGHUP end run(). A second signal has its default effect. Use it
   /// in a program that is only a server.
   bool ends_on_signals = false;
 };

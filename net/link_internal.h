@@ -24,8 +24,9 @@
 
 namespace xylem::net {
 
-/// A heartbeat may be late by this time. It may be early by this time if something else is written.
-/// So an idle process wakes up less often; waking up is most of its cost.
+/// A heartbeat may be late by at most this time. It may also be early by at most this time, if it
+/// is sent together with another frame. So an idle process wakes up less often; waking up is most
+/// of its cost.
 constexpr Nanos kHeartbeatSlack = overlay::kHeartbeatInterval / 8;
 
 /// The services that a link needs from its event loop.
@@ -66,7 +67,7 @@ class FrameQueue {
  private:
   struct Part {
     wire::Bytes bytes;
-    bool begins_frame = false;  // False: continues the frame of the previous part.
+    bool begins_frame = false;  // If false, the part continues the frame of the previous part.
   };
   void push(wire::Bytes bytes, bool begins_frame);
 
@@ -94,14 +95,15 @@ class Link {
 
   asio::awaitable<Error> run();
 
-  /// Queues a message. If more than kMaxQueueBytes wait, data is dropped, and a line is logged. The
-  /// leaf of a dropped packet sends it again. The leaves of a dropped multicast report the gap. If
-  /// even other messages do not fit, the link ends.
+  /// Queues a message. If more than kMaxQueueBytes wait, data is dropped. The first such drop is
+  /// logged. The leaf of a dropped packet sends the packet again. The leaves of a dropped multicast
+  /// report the gap. If even messages that are not data do not fit, the link ends.
   void send(wire::Message message);
-  /// Ends run() when the queue is written, at the latest after 1 s.
+  /// Makes run() end when the queue is written, at the latest after 1 s.
   void close(const std::string& reason);
   overlay::LinkStatus status() const;
-  /// Sending time (monotonic) of the newest ping that the peer has answered; 0: none yet.
+  /// Sending time (monotonic) of the newest ping that the peer has answered; 0 before the first
+  /// answer.
   Nanos answered_ping() const { return answered_ping_; }
   /// Bytes passed to send() that the kernel has not taken yet.
   std::size_t queue_bytes() const noexcept {
@@ -158,8 +160,8 @@ class Link {
   std::uint64_t sent_messages_ = 0;
   std::uint64_t unknown_messages_ = 0;
   overlay::ClockFilter clock_;
-  Nanos root_offset_ns_ = 0;  // The latest value from the parent.
-  // Maximum error of `root_offset_ns_`. Negative: the parent does not know the offset.
+  Nanos root_offset_ns_ = 0;  // The latest offset that the parent has sent.
+  // Maximum error of `root_offset_ns_`. It is negative if the parent does not know the offset.
   Nanos root_error_ns_ = -1;
 };
 

@@ -9,8 +9,8 @@
 
 namespace xylem::net {
 
-/// A thread that blocks all signals, so that signal handlers run on the program's own threads.
-/// start() and join() must not run at the same time.
+/// A thread that blocks all signals. So signal handlers run on the program's own threads. start()
+/// and join() must not run at the same time.
 ///
 /// If `work` uses members of an object, declare the LoopThread as the last member. Call join()
 /// before the object is destroyed.

@@ -17,8 +17,8 @@
 namespace xylem::net {
 
 /// Limits for peers that have not yet proved that they know the key. There are at most kMaxUnproved
-/// connections with such peers. Each connection costs at most one frame of wire::kMaxHelloBytes and
-/// OpenSSL's state. It is closed after kProofDeadline.
+/// connections with these peers. Each connection needs memory for at most one frame of
+/// wire::kMaxHelloBytes and for OpenSSL's state. Such a connection is closed after kProofDeadline.
 constexpr std::size_t kMaxUnproved = 512;
 constexpr Nanos kProofDeadline = 5 * kSecond;
 
@@ -46,8 +46,8 @@ struct RuntimeOptions {
   Nanos proof_deadline = kProofDeadline;  ///< Tests use a shorter deadline.
   bool is_root = false;                   ///< True for the front end. Its clock is the run's clock.
   /// The board with the notices of this process; borrowed. When there is an upward link, the loop
-  /// sends these notices and the notices of children up. The Node does not see them. nullptr: the
-  /// Node gets notices as messages; the front end uses this.
+  /// sends the notices of this process and of the children up. The Node does not see these notices.
+  /// If `notices` is nullptr, the Node gets notices as messages. The front end uses this.
   overlay::NoticeBoard* notices = nullptr;
   /// Listening TCP or Unix sockets. Network::addresses() returns the addresses of these sockets.
   std::vector<UniqueFd> listening;
@@ -67,8 +67,8 @@ class EventLoop {
   /// Runs until the Node calls Network::stop.
   void run();
   /// Runs until `done` returns true, the deadline (monotonic) passes, or the Node calls
-  /// Network::stop. Calls `done` after each event. Even if `done` returns true at first, some ready
-  /// events are handled. So a program that only sends still receives.
+  /// Network::stop. Calls `done` after each event. Some ready events are handled even if `done`
+  /// returns true at first. So a program that only sends also receives messages.
   void run_until(const std::function<bool()>& done, Nanos deadline);
 
   bool is_stopped() const;

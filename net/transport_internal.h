@@ -41,8 +41,8 @@ class Transport {
 std::unique_ptr<Transport> make_plain_transport(Socket socket);
 
 /// Makes TLS 1.3 transports with the key as external PSK. They use only psk_dhe_ke and
-/// TLS_AES_128_GCM_SHA256, without tickets, early data and certificates. Must live as long as its
-/// transports.
+/// TLS_AES_128_GCM_SHA256, without tickets, early data and certificates. A TlsKey must live as long
+/// as its transports.
 class TlsKey {
  public:
   explicit TlsKey(const Key& key);

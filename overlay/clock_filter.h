@@ -5,9 +5,10 @@
 // A ping leaves at t1 (child's clock), arrives at t2 and is answered at t3 (parent's clock). The
 // answer arrives at t4 (child's clock). A ping and its answer are a *pair*. The parent's clock
 // minus the child's is between t3 - t4 and t2 - t1. The estimate is the middle of this interval,
-// and its error is at most half the round trip. The recent pair with the smallest round trip gives
-// the best bound (Mills, RFC 5905, section 10). Clock drift makes the bound of old pairs worse.
-// Along the path to the front end, offsets are added, and so are bounds.
+// and its error is at most half the round trip. Clock drift adds to the error of old pairs. The
+// filter uses the recent pair with the smallest error, usually the one with the smallest round trip
+// (Mills, RFC 5905, section 10). Along the path to the front end, the offsets of all links are
+// added, and also their errors.
 
 #include <cstddef>
 #include <deque>

@@ -1,20 +1,20 @@
 #pragma once
 
-// Flow control of a link: the receiver grants bytes, and the sender stays within them.
+// Flow control of a link: the sender sends only as many bytes as the receiver has granted.
 //
-// Only packets and multicasts count as data; their size is the size of their frames. All other
-// messages, for example acknowledgements and heartbeats, are small or rare and never wait. So a
-// link stays alive while its data waits. The tree can be repaired and shut down while the store is
-// blocked.
+// Only packets and multicasts count as data. Their size is the size of their frames. All other
+// messages, for example acknowledgements and heartbeats, are small or rare, and never wait for
+// credit. So a link stays alive while its data waits. The tree can be repaired and shut down while
+// the store is blocked.
 //
 //   A link starts with a credit of kFirstCredit bytes.
-//   The receiver sends totals: granted = taken + kCreditWindow.
+//   The receiver sends totals: granted = bytes received so far + kCreditWindow.
 //   The sender may send data while sent < granted. The last frame may exceed the credit.
 //
-// A node forwards data. So a node grants credit to its children only while the queue of the link to
-// its parent is short. A node grants credit to its parent only while no child is slow. In the end
-// the producer of the data waits: a leaf keeps the data in its journal, or a tool's multicast
-// waits.
+// A node forwards data. So a node grants credit to its children only while the queue to its parent
+// is short. It grants credit to its parent only while the queues to all children are short. So at
+// last the producer of the data waits: a leaf keeps data in its journal, or a tool waits in a
+// multicast.
 //
 // There is no circular wait. Upward data waits only for the root, and downward data only for
 // leaves. The root and the leaves never wait: they accept or refuse data immediately.
@@ -29,8 +29,9 @@
 
 namespace xylem::overlay {
 
-/// Feature bit in Hello and Welcome: the sender counts bytes and grants credit. If one side lacks
-/// this feature, data is sent without credit, and only kMaxQueueBytes limits the data that waits.
+/// Feature bit in Hello and Welcome: the sender counts bytes and grants credit. If one side does
+/// not have this feature, data is sent without credit, and only kMaxQueueBytes limits the data that
+/// waits.
 constexpr std::uint64_t kFeatureCredits = 1;
 
 /// The credit before the first Credit message.
@@ -67,8 +68,8 @@ class ReceiveCredit {
   /// Returns false if the peer had no credit left. The peer has then broken the protocol, and the
   /// caller must close the link.
   bool add_received(std::size_t bytes) noexcept;
-  /// Returns true if so many bytes have arrived since the last grant() that a Credit should be
-  /// sent.
+  /// Returns true if a Credit should be sent. This is at the start of the link, and when a quarter
+  /// of the window has arrived since the last grant().
   bool is_due() const noexcept;
   /// Marks all received bytes as taken. Returns the total to grant.
   std::uint64_t grant() noexcept;

@@ -1,6 +1,7 @@
 #pragma once
 
-// Every node sends reports about the link to its parent to the front end.
+// Makes the reports that every node sends to the front end. A report is about the link to the
+// node's parent.
 
 #include "base/ids.h"
 #include "overlay/node.h"

@@ -1,9 +1,9 @@
 #pragma once
 
-// Two interfaces. A Node is the logic of a process of the tree, without sockets: the front end, a
-// communication process or a back end. A Network is a Node's access to its links, without logic.
-// The event loop in net/runtime.h connects a Node to real links. Tests and simulators call Nodes
-// directly.
+// The interfaces between logic and links. A Node is the logic of one process of the tree: the front
+// end, a communication process or a back end. It has no sockets. A Network is a Node's access to
+// its links and has no logic. The event loop in net/runtime.h connects a Node to real links. Tests
+// and simulators call Nodes directly.
 
 #include <cstdint>
 #include <string>
@@ -19,8 +19,8 @@ namespace xylem::overlay {
 /// A connection to a neighbour after a completed handshake. An id is never reused within a process.
 enum class LinkId : std::uint64_t {};
 
-/// The other end of a link, as its hello describes it. The peer has proved that it knows the key.
-/// The other facts are not verified.
+/// The other end of a link. The peer has proved that it knows the key. If the peer connected to us,
+/// the other facts come from the peer's hello and are not verified.
 struct Peer {
   wire::Role role = wire::Role::kBackEnd;
   NodeId node = wire::kNoNode;
@@ -55,9 +55,9 @@ class Network {
   virtual void send(LinkId link, wire::Message message) = 0;
 
   /// Connects to a parent. Tries the parent's addresses in order. A Unix path is tried only if its
-  /// host key is empty or is the key of our host. The result is a call of on_link_up or
-  /// on_connect_failed with the parent's node. The caller fills in role, node, leaf, level and
-  /// control version of `hello`. The network fills in magic, run and nonce.
+  /// host key is empty or is the key of our host. Later the Node gets on_link_up or
+  /// on_connect_failed. The caller fills in role, node, leaf, level and control version of `hello`.
+  /// The network fills in the other fields.
   virtual void connect(const wire::Parent& parent, const wire::Hello& hello) = 0;
 
   /// Closes the link after all queued messages are sent, or after 1 s. The Node gets on_link_down.
@@ -68,8 +68,8 @@ class Network {
   /// Sets the upward link. The clock offset of this link is sent to the children.
   virtual void set_upward(LinkId link) = 0;
 
-  /// Asks for on_readable whenever the descriptor is readable or hung up, until unwatch(). The Node
-  /// still owns the descriptor.
+  /// Asks for on_readable whenever the descriptor is readable or hung up, until unwatch(). The
+  /// Network only borrows the descriptor.
   virtual void watch(int fd) = 0;
   virtual void unwatch(int fd) = 0;
 
@@ -82,8 +82,8 @@ class Network {
   /// not listen.
   virtual std::vector<wire::Address> addresses() const = 0;
 
-  /// Returns the number of connections refused so far. The reasons are: no hello in time, a wrong
-  /// key, another major version, invalid bytes.
+  /// Returns the number of connections refused so far. Examples of reasons: no hello in time, a
+  /// wrong key, another major version, invalid bytes.
   virtual std::uint64_t refused() const = 0;
 
   /// Ends the loop after all queued messages are sent, or after 1 s.
@@ -101,12 +101,14 @@ class Node {
   /// A neighbour is connected, and both sides have proved that they know the key.
   virtual void on_link_up(LinkId link, const Peer& peer, Nanos now) = 0;
   /// No address of the parent led to a link. The Node decides whether to retry. The code of `why`
-  /// is kPermissionDenied if every address refused us because of a wrong key, run or version.
+  /// is kPermissionDenied if we were refused at every address, for example because of a wrong key,
+  /// run or version. Unix paths that do not exist here do not count.
   virtual void on_connect_failed(NodeId node, const Error& why, Nanos now) = 0;
-  /// Delivers a message. Messages of the link itself (hello, ping and the like) are not delivered.
+  /// Delivers a message. Messages of the link itself (for example hello and ping) are not
+  /// delivered.
   virtual void on_message(LinkId link, wire::Message message, Nanos now) = 0;
-  /// The link is down: reset, silent longer than kSilenceLimit, or closed by either side. This is
-  /// called once for each link, after on_link_up.
+  /// The link is down: reset, silent for longer than kSilenceLimit, or closed by either side.
+  /// Called once for each link, after on_link_up.
   virtual void on_link_down(LinkId link, const Error& why, Nanos now) = 0;
   virtual void on_timer(Nanos now) = 0;
   virtual void on_readable(int fd, Nanos now) = 0;

@@ -4,7 +4,8 @@
 //
 // Nobody reads an agent's own log. So log lines of level kWarn and above are also posted here, and
 // the event loop (net/runtime.h) sends them up. A communication process forwards the notices of its
-// children. All queues and rates are limited, so that a host in trouble does not hide the others.
+// children. All queues and rates are limited. So one host with many problems does not hide the
+// notices of other hosts.
 
 #include <cstdint>
 #include <deque>
@@ -23,9 +24,9 @@ namespace xylem::overlay {
 /// of its event loop may log at kWarn or above.
 ///
 /// Each of the process's own notices needs a token. There are kBurst tokens at first, and a new one
-/// every kRefill. A notice without a token is dropped and counted, and the next notice carries the
-/// count. If no other notice follows, due() becomes true when the next token is available, and
-/// take() then returns a notice with only the count.
+/// every kRefill. A notice without a token is dropped and counted. The next notice carries the
+/// count. If no other notice follows, due() becomes true when the next token is available. Then
+/// take() returns a notice with only the count.
 ///
 /// While there is no parent, the newest kKept notices are kept, both own and forwarded notices.
 /// Older notices are dropped and counted too.
@@ -36,7 +37,7 @@ namespace xylem::overlay {
 /// again. So the front end may get a notice twice; it recognises the notice by its number
 /// (KnownNotices).
 ///
-/// Taking and sending a notice must log nothing. Lines posted meanwhile are dropped, so that a
+/// Taking and sending a notice must log nothing. Lines that are posted meanwhile are dropped. So a
 /// notice about a link cannot cause another one.
 class NoticeBoard {
  public:
@@ -68,26 +69,26 @@ class NoticeBoard {
   /// held and are no longer due.
   std::vector<wire::Notice> take(Nanos now);
 
-  /// The parent has answered a ping sent at time `answered` (monotonic). Notices taken more than
-  /// kSilenceLimit before `answered` are no longer held. Usually the parent has forwarded these
-  /// notices. If the parent has lost the grandparent, the parent holds the notices.
+  /// Call it when the parent has answered a ping that was sent at time `answered` (monotonic).
+  /// Notices that were taken at least kSilenceLimit before `answered` are no longer held. The
+  /// parent has forwarded these notices, or keeps them because it has no parent itself.
   void confirm(Nanos answered);
 
   /// Call it after a change of parent. Held notices become due again, in their order, before
   /// notices that were not sent yet.
   void send_again();
 
-  /// Sets a function that is called after each post. An empty function means none. `wake` must not
-  /// log.
+  /// Sets a function that is called after each posted line that is kept. An empty function means
+  /// none. `wake` must not log.
   void set_wake(std::function<void()> wake) { wake_ = std::move(wake); }
 
-  /// While `sending` is true, posts are dropped and not counted. The code that sends notices uses
-  /// it.
+  /// While `sending` is true, posted lines are dropped and not counted. The code that sends notices
+  /// uses it.
   void set_sending(bool sending) { sending_ = sending; }
 
  private:
   struct Kept {
-    wire::Notice notice;  // The notice; its age field is its age at time `since`.
+    wire::Notice notice;  // The notice. Its field `age_ns` is the age at time `since`.
     Nanos since = 0;      // When the notice came to this board.
   };
   struct Held {
@@ -104,7 +105,7 @@ class NoticeBoard {
   std::uint64_t number_ = 0;   // Number of the newest own notice.
   std::uint32_t dropped_ = 0;  // Dropped notices that are not reported yet.
   double tokens_ = kBurst;
-  Nanos counted_at_ = 0;  // Time for which tokens_ is correct; 0: before the first post.
+  Nanos counted_at_ = 0;  // Time for which `tokens_` is correct; 0 before the first post.
   bool sending_ = false;
   std::function<void()> wake_;
 };

@@ -15,30 +15,30 @@
 namespace xylem::overlay {
 
 struct RecentOptions {
-  /// Maximum memory of each stream, and of all streams together. The oldest multicasts are dropped
-  /// first.
+  /// Maximum memory of each stream, and of all streams together. If a new multicast exceeds a
+  /// limit, the oldest multicasts of its stream are dropped.
   std::size_t stream_bytes = 1u << 20;
   std::size_t all_bytes = 8u << 20;
 };
 
-/// Does no I/O; not thread-safe. A leaf drops multicasts that it has seen, so it is no error to
-/// send a child all multicasts.
+/// Does no I/O; not thread-safe. A leaf drops multicasts that it already has. So a child may be
+/// sent all multicasts again.
 class RecentMulticasts {
  public:
   explicit RecentMulticasts(RecentOptions options = {}) : options_(options) {}
 
   /// Keeps a multicast that is sent down now. Returns false if the multicast is the newest known
-  /// one or older. A new parent may resend multicasts that our children already have or have
-  /// reported as missed.
+  /// one or older. This happens if a new parent resends multicasts.
   bool keep(const wire::Multicast& multicast);
   /// Forgets a closed stream.
   void forget(StreamId stream);
   /// Returns all multicasts, stream by stream, in the order in which they were sent down. The
   /// pointers are valid until the next keep() or forget().
   std::vector<const wire::Multicast*> all() const;
-  /// Returns the multicasts that must now be sent to a child: those of each stream that has its
-  /// first leaf below this child. Considers only streams that list their leaves, because multicasts
-  /// of all other streams are sent to every child.
+  /// Returns the multicasts that must now be sent to a child, because its leaves have changed.
+  /// These are the multicasts of each stream that had no leaf below the child before, and now has
+  /// one. Only streams that list their leaves count: multicasts of all other streams are sent to
+  /// every child.
   std::vector<const wire::Multicast*> new_to(const IntervalSet& leaves_before,
                                              const IntervalSet& leaves_now) const;
 

@@ -14,11 +14,11 @@
 
 namespace xylem::overlay {
 
-/// Counts refusals. The first refusal with each reason is logged immediately. The number of all
-/// other refusals is logged once in every kInterval. Unknown peers can influence the text of a
-/// reason, so only the first kReasons different reasons are distinguished. After an interval
-/// without refusals, all reasons count as new again. Not thread-safe. The caller provides clock and
-/// timer.
+/// Counts refusals. The first refusal with each reason is logged immediately. All other refusals
+/// are only counted, and their number is logged once in every kInterval. Unknown peers can
+/// influence the text of a reason. So only the first kReasons different reasons are logged. If all
+/// refusals of an interval were logged, all reasons count as new in the next interval. Not
+/// thread-safe. The caller provides the time and the timer.
 class Refusals {
  public:
   static constexpr Nanos kInterval = 10 * kSecond;

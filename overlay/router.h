@@ -24,15 +24,16 @@ class Router {
   /// Returns the leaves below one child.
   IntervalSet leaves_of(LinkId child) const;
 
-  /// Returns all leaves below this node, and those that have ended.
+  /// Returns all leaves below this node, and the subset that has ended. Both contain the leaves
+  /// that ended below removed children.
   wire::LeafSet below() const;
   /// Returns the leaves below this node that have not ended.
   IntervalSet expected() const;
 
-  /// Splits an acknowledgement into one for each child. Each packet goes to all children that have
-  /// one of its sources below them, and names only these sources. Sources below no child are left
-  /// out; these leaves will send again. The time is proportional to the number of parts, not to the
-  /// number of children.
+  /// Splits an acknowledgement into one for each child. Each packet goes to every child that has at
+  /// least one of the packet's sources below it. The id for a child names only the sources below
+  /// this child. Sources that are below no child are left out; these leaves will send again. The
+  /// time is proportional to the number of parts, not to the number of children.
   std::map<LinkId, wire::Acknowledgement> split(const wire::Acknowledgement& all);
 
  private:

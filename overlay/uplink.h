@@ -20,8 +20,8 @@ struct UplinkOptions {
   /// Returns this node's hello. Called for each attempt to connect.
   std::function<wire::Hello()> hello;
   /// Pause after a round in which no parent of the list answered. The pause doubles after each
-  /// round, up to `longest_retry`. There is no pause within a round, because each attempt may take
-  /// seconds.
+  /// round, up to `longest_retry`. There is no pause between the attempts of a round, because each
+  /// attempt may take seconds.
   Nanos first_retry = 100 * kMillisecond;
   Nanos longest_retry = 2 * kSecond;
 };
@@ -32,9 +32,9 @@ struct UplinkOptions {
 /// has another first parent, the uplink connects to this new parent. The old parent is used until
 /// the new link is open. Then the old link is closed.
 ///
-/// A state machine over a Network: the owner passes the events of upward links to it and handles
-/// the returned Change. A link is upward if this process opened it. Not thread-safe. The network
-/// must stay valid after start().
+/// An Uplink is a state machine: the owner passes it the events of upward links and handles the
+/// returned Change. A link is upward if this process opened it. Not thread-safe. The network is
+/// borrowed from start() on.
 class Uplink {
  public:
   enum class Change {
@@ -43,13 +43,14 @@ class Uplink {
     kAdopted,    ///< parent() is new, and an Attached was sent to this parent. See former().
     kLost,       ///< The upward link is lost; link() is empty.
   };
-  /// How the connection to the previous parent ended. This decides whether messages to that parent
-  /// have arrived.
+  /// How the connection to the previous parent ended. It shows whether messages to that parent have
+  /// arrived.
   enum class Former {
     kNone,  ///< There was no previous parent.
-    /// The old parent was used until the change: messages to it arrive, but answers may be lost.
+    /// The old parent was used until the change. Messages to this parent arrive, but its answers
+    /// may be lost.
     kMoved,
-    kLost,  ///< The old parent was lost: messages to it may be lost.
+    kLost,  ///< The old parent was lost. Messages to it may be lost, too.
   };
 
   explicit Uplink(UplinkOptions options);

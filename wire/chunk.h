@@ -20,10 +20,10 @@ namespace xylem::wire {
 constexpr std::size_t kMaxChunkEvents = 8192;
 constexpr std::uint32_t kChunkVersion = 1;
 
-/// Maximum size of a chunk. Typical chunks take 2 to 4 bytes an event.
+/// Maximum size of a chunk. In typical chunks, an event takes 2 to 4 bytes.
 constexpr std::size_t kMaxChunkBytes = 1024 + 72 * kMaxChunkEvents;
 
-/// Values of Event fields that mean "none" or "not known".
+/// Values of `Event` fields that mean "none" or "not known".
 constexpr std::int32_t kNoPeer = -1;
 constexpr std::int32_t kNoTag = -2147483647 - 1;
 constexpr std::uint32_t kNoComm = 0xffffffff;
@@ -53,8 +53,8 @@ const char* event_kind_name(std::uint8_t kind);
 constexpr std::uint8_t kKindMpi = 0;
 constexpr std::uint8_t kKindCompletion = 1;
 
-/// Flags of an event, the same as in capture::Record. kEventEstimated: only one call was timed.
-/// Each of the `calls` calls is assumed to have taken the same time.
+/// Flags of an event, the same as in capture::Record. kEventEstimated means that only one of the
+/// `calls` calls was timed. Each call is assumed to have taken the same time.
 constexpr std::uint8_t kEventEstimated = 1;
 constexpr std::uint8_t kEventSend = 2;     ///< The process sends payload to `peer`.
 constexpr std::uint8_t kEventReceive = 4;  ///< Payload from `peer` has arrived.
@@ -62,14 +62,14 @@ constexpr std::uint8_t kEventReceive = 4;  ///< Payload from `peer` has arrived.
 /// The summary of a chunk. It can be read without decoding the columns.
 struct ChunkSummary {
   std::uint32_t events = 0;
-  std::uint64_t calls = 0;  ///< Sum over events.
+  std::uint64_t calls = 0;  ///< Sum of `calls` over all events.
   Nanos begin_ns = 0;       ///< Earliest begin of an event.
   Nanos end_ns = 0;         ///< Latest end of an event.
   bool operator==(const ChunkSummary&) const = default;
 };
 
-/// Turns events into a chunk. Keeps its buffers between calls (about 0.6 MB), so a leaf uses one
-/// encoder for all its processes. A chunk depends only on its events. Not thread-safe.
+/// Turns events into a chunk. Keeps its buffers between calls (about 0.6 MB). So a leaf uses one
+/// encoder for all processes. A chunk depends only on its events. Not thread-safe.
 class ChunkEncoder {
  public:
   ChunkEncoder();
@@ -86,13 +86,13 @@ class ChunkEncoder {
   std::unique_ptr<State> state_;
 };
 
-/// Reads the summary of a chunk without decoding its columns, in about 0.2 ns an event. Verifies
-/// the checksum of the whole chunk. Fails with kCorrupt when the chunk is damaged or of another
-/// version.
+/// Reads the summary of a chunk without decoding its columns. Needs about 0.2 ns per event.
+/// Verifies the checksum of the whole chunk. Fails with kCorrupt if the chunk is damaged or has
+/// another version.
 Result<ChunkSummary> read_chunk_summary(std::span<const std::byte> chunk);
 
-/// Decodes chunks, one after another. It keeps its buffers between calls (about 2 MB after a full
-/// chunk). This halves the time of a query over many chunks. Not thread-safe.
+/// Decodes chunks, one after another. It keeps its buffers between calls. After a full chunk these
+/// need about 2 MB. This halves the time of a query over many chunks. Not thread-safe.
 class ChunkDecoder {
  public:
   ChunkDecoder();

@@ -14,12 +14,13 @@
 namespace xylem::wire::internal {
 
 /// All fields of an event except its times and its request. They are packed into five words, so two
-/// shapes are compared word by word. "None" is stored as 0 and signed numbers are zigzag encoded,
-/// so that most upper byte planes are 0.
+/// shapes can be compared word by word. "None" is stored as 0, and signed numbers are zigzag
+/// encoded. So most upper byte planes are 0.
 struct Shape {
   std::uint64_t word[5];
 
-  /// Has no branches: the processor could not predict in which word two shapes differ.
+  /// The comparison has no branches, because the processor could not predict in which word two
+  /// shapes differ.
   bool operator==(const Shape& other) const {
     std::uint64_t difference = 0;
     for (std::size_t i = 0; i < 5; ++i) difference |= word[i] ^ other.word[i];
@@ -27,7 +28,7 @@ struct Shape {
   }
 };
 
-/// Bits of a shape's field `form`. kOdd: the event is odd, see Clock.
+/// Bits of a shape's field `form`. kOdd means that the event is odd; see Clock.
 constexpr std::uint64_t kOdd = 1;
 constexpr std::uint64_t kHasRequest = 2;  ///< The request is not 0 and is stored in its column.
 
@@ -137,9 +138,9 @@ class Clock {
   std::array<Times, kSlots> previous_;
 };
 
-/// Decides the order of times in their columns. Times are grouped by function, kind and oddness.
-/// Each group has a separate distribution of times. Without groups, chunks of HPL and LAMMPS were 8
-/// % larger.
+/// Decides the order of times in their columns. Times are grouped by function, kind and oddness,
+/// because each group has its own distribution of times. Without groups, chunks of HPL and LAMMPS
+/// were 8 % larger.
 ///
 /// A *bucket* has all events with the same function (modulo 1024), kind and oddness. A bucket with
 /// at least kMinGroup events is a group. Groups are in the order of their bucket numbers. All other

@@ -2,11 +2,11 @@
 
 // Columns of numbers as bytes, for chunk.cc and chunk_decoder.cc.
 //
-// A column consists of n unsigned numbers. n is not stored, because both sides know it. A column is
-// stored as byte planes, the lowest first: plane p has byte p of every number. Planes above the
-// highest byte of the largest number are left out.
+// A column consists of n unsigned numbers. n is not stored: the writer and the reader know it. A
+// column is stored as byte planes, the lowest first: plane p has byte p of every number. Planes
+// above the highest byte of the largest number are left out.
 //
-//   column := planes:byte { plane } * planes           nothing at all when n is 0
+//   column := planes:byte { plane } * planes           no bytes if n is 0
 //   plane  := 0 value:byte                             all n bytes are equal
 //           | 1 byte * n                               the n bytes, not compressed
 //           | 2 size:varint byte * size                one zstd frame that unpacks to n bytes
@@ -31,7 +31,7 @@ struct FreeZstd {
   void operator()(ZSTD_DCtx_s* context) const noexcept;
 };
 
-/// Maps small negative numbers to small unsigned ones: 0, -1, 1, -2 become 0, 1, 2, 3.
+/// Maps small negative numbers to small unsigned numbers: 0, -1, 1, -2 become 0, 1, 2, 3.
 constexpr std::uint64_t zigzag(std::uint64_t difference) {
   return difference << 1 ^ (0 - (difference >> 63));
 }
@@ -41,9 +41,9 @@ constexpr std::uint32_t zigzag32(std::uint32_t difference) {
 }
 constexpr std::uint32_t unzigzag32(std::uint32_t code) { return code >> 1 ^ (0 - (code & 1)); }
 
-/// A 64-bit checksum of all bytes and their number. It detects every change within one aligned
-/// 8-byte word; it misses other changes with a probability of about 2^-64. It protects against
-/// accidents, not against attacks.
+/// A 64-bit checksum of all bytes and their number. The checksum detects every change within one
+/// aligned 8-byte word. It misses other changes with a probability of about 2^-64. It protects
+/// against accidents, not against attacks.
 std::uint64_t checksum(std::span<const std::byte> bytes);
 
 void append_u64(Bytes& out, std::uint64_t number);
@@ -68,13 +68,13 @@ class ColumnWriter {
   std::vector<std::byte> packed_;
 };
 
-/// Reads what ColumnWriter, append_u64() and append_varint() wrote. The bytes are not trusted.
-/// After the first error every read fails, and trouble() keeps the first reason. The reader never
-/// reads outside the bytes. It allocates memory for one plane of the requested column. Not
-/// thread-safe.
+/// Reads the bytes that ColumnWriter, append_u64() and append_varint() wrote. The bytes are not
+/// trusted. After the first error every read fails, and trouble() returns the first reason. The
+/// reader never reads outside the bytes. It allocates memory for one plane of the requested column.
+/// Not thread-safe.
 class ColumnReader {
  public:
-  /// Starts to read `bytes`. They must stay valid until the last read.
+  /// Starts to read `bytes`, which must stay valid until the last read.
   void open(std::span<const std::byte> bytes);
 
   std::uint64_t u64();

@@ -24,8 +24,8 @@ namespace xylem::wire {
 /// new meaning needs a new number.
 using FieldNumber = std::uint16_t;
 
-/// Strings are bytes: any encoding, zeros allowed. Types are never converted: a value sent as int64
-/// is read as int64.
+/// A string is a sequence of bytes in any encoding; it may contain zeros. Types are never
+/// converted: a value sent as int64 is read as int64.
 using FieldValue =
     std::variant<std::int64_t, std::uint64_t, double, std::string, std::vector<std::byte>,
                  std::vector<std::int64_t>, std::vector<std::uint64_t>, std::vector<double>,
@@ -34,8 +34,9 @@ using FieldValue =
 /// "int64", "uint64", "float64", "string", "bytes", "array of int64", ... "array of string".
 std::string_view type_name(const FieldValue& value);
 
-/// The fields of one wave, in ascending order of their numbers; each number occurs at most once. A
-/// value type, not thread-safe. Memory: 48 bytes a field, plus the contents of strings and arrays.
+/// The fields of one wave, in ascending order of their numbers. Each number occurs at most once.
+/// Fields is a value type and not thread-safe. Needs 48 bytes of memory per field, plus the
+/// contents of strings and arrays.
 class Fields {
  public:
   Fields() = default;
@@ -67,7 +68,7 @@ class Fields {
   /// Reserves memory for `count` fields.
   void reserve(std::size_t count) { fields_.reserve(count); }
 
-  /// Pairs of number and value, ascending.
+  /// Pairs of number and value, in ascending order of the numbers.
   auto begin() const { return fields_.begin(); }
   auto end() const { return fields_.end(); }
   std::size_t size() const { return fields_.size(); }

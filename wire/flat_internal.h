@@ -25,13 +25,13 @@ namespace xylem::wire::internal {
 
 /// A message builder whose first segment is memory of the caller. This memory must be zeroed,
 /// aligned to 8 bytes, and must live longer than the builder. If the value does not fit, the rest
-/// goes to other segments and in_one_piece() is false.
+/// goes to other segments, and in_one_piece() returns false.
 class PlacedBuilder final : public capnp::MessageBuilder {
  public:
   explicit PlacedBuilder(std::span<std::byte> place) : place_(place) {}
 
   kj::ArrayPtr<capnp::word> allocateSegment(kj::uint minimum) override;
-  /// The words in all segments. This many words are enough for the same value in one segment.
+  /// Number of words in all segments. The same value fits into one segment of this size.
   std::size_t used_words();
   bool in_one_piece();
 
@@ -42,8 +42,8 @@ class PlacedBuilder final : public capnp::MessageBuilder {
 };
 
 /// Returns `head` zero bytes (a multiple of 8), then the value that `fill` writes into a
-/// Root::Builder. `words` is a guess of the value's size. If it is too small, `fill` is called a
-/// second time; the result is the same.
+/// Root::Builder. `words` is a guess of the value's size. If the guess is too small, `fill` is
+/// called a second time. The result is the same.
 template <typename Root, typename Fill>
 Bytes encode_flat(std::size_t head, std::size_t words, const Fill& fill) {
   for (;;) {
@@ -70,7 +70,7 @@ inline void require(bool condition, const char* sentence) {
 /// The error kCorrupt with the text "WHAT of N bytes cannot be read: WHY".
 Unexpected corrupt(const char* what, std::size_t size, const std::string& why);
 
-/// The words of a segment. They are read in place if `bytes` are aligned, else from a copy.
+/// The words of a segment. If `bytes` are aligned, the words are read in place, else from a copy.
 class Segment {
  public:
   explicit Segment(std::span<const std::byte> bytes);
@@ -81,8 +81,8 @@ class Segment {
   kj::ArrayPtr<const capnp::word> words_;
 };
 
-/// The limits for a reader. It may read twice the size of the segment; our code reads each object
-/// only once. Objects may be nested far deeper than in any of our messages.
+/// The limits for a reader. It may read up to twice the size of the segment; our code reads each
+/// object only once. The limit for nesting is far above the depth of any of our messages.
 capnp::ReaderOptions reader_options(std::size_t words);
 /// Fails with kCorrupt if no segment can have this size.
 Result<void> check_size(const char* what, std::size_t size);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The first messages of a link. Each side says which program it is and proves that it knows the
-// run's key. net/handshake.h describes the order of these messages.
+// The first messages of a link. The connecting side sends its role. Each side proves that it knows
+// the run's key. net/handshake.h describes the order of these messages.
 
 #include <array>
 #include <cstddef>
@@ -61,7 +61,7 @@ struct Challenge {
 struct Welcome {
   std::uint32_t major = kMajorVersion;
   std::uint64_t features = 0;  ///< Optional features of the sender, as in Hello::features.
-  Mac proof{};                 ///< Shows that the sender knows the key; made from Hello::nonce.
+  Mac proof{};                 ///< Proves that the sender knows the key. Made from Hello::nonce.
   NodeId node = kNoNode;
   bool operator==(const Welcome&) const = default;
 };

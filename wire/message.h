@@ -1,7 +1,7 @@
 #pragma once
 
-// The messages of the overlay as plain C++ values, so that code above wire/ does not handle bytes.
-// `xylem.capnp` says for each message who sends it, when, and what the receiver must do.
+// The messages of the overlay as plain C++ values. So code above wire/ does not handle bytes. For
+// each message, `xylem.capnp` says who sends the message, when, and what the receiver must do.
 
 #include <cstdint>
 #include <optional>
@@ -75,7 +75,8 @@ struct Assignment {
   NodeId node{};
   LeafId leaf = kNoLeaf;
   std::uint32_t level = 0;
-  std::vector<Parent> parents;  ///< In the order in which to try them; the last is the front end.
+  /// The parents in the order in which to try them. The last one is the front end.
+  std::vector<Parent> parents;
   bool operator==(const Assignment&) const = default;
 };
 
@@ -87,7 +88,7 @@ struct Attached {
 
 struct LeafSet {
   IntervalSet leaves;  ///< All leaves below the link.
-  IntervalSet ended;   ///< Those of `leaves` that send nothing more.
+  IntervalSet ended;   ///< The subset of `leaves` that sends nothing more.
   bool operator==(const LeafSet&) const = default;
 };
 
@@ -102,14 +103,16 @@ struct Control {
   bool enabled = true;        ///< True if capture libraries record calls.
   bool chunks = false;        ///< True if single calls are stored too (`--detail trace`).
   Nanos window_ns = 250 * kMillisecond;
-  bool finish = false;              ///< True if the run is over: nodes send the rest, then leave.
-  Nanos epoch_ns = 0;               ///< Start of the run, on the front end's monotonic clock.
-  std::vector<StreamSpec> streams;  ///< The open streams of tools.
+  bool finish = false;  ///< True if the run is over: nodes send their remaining data and leave.
+  Nanos epoch_ns = 0;   ///< Start of the run, on the front end's monotonic clock.
+  /// The open streams of the tool, or of the run's configuration.
+  std::vector<StreamSpec> streams;
   std::vector<ServiceSpec> services{};  ///< Services of each host; at most kMaxServices.
   Nanos facts_ns = 0;  ///< Interval at which back ends measure their hosts; 0: never.
-  /// True if back ends measure immediately, because the front end waits for the first measurement.
+  /// True if back ends must measure immediately. Used when the front end waits for the first
+  /// measurement.
   bool facts_at_once = false;
-  /// True if the run's configuration sets the streams, so that no others will be opened.
+  /// True if the run's configuration sets the streams. Then no other streams will be opened.
   bool streams_fixed = false;
   bool operator==(const Control&) const = default;
 };
@@ -123,7 +126,7 @@ struct Pong {
   Nanos ping_sent_ns = 0;
   Nanos received_ns = 0;     ///< When the ping was received, on the parent's clock.
   Nanos sent_ns = 0;         ///< When the pong was sent, on the parent's clock.
-  Nanos root_offset_ns = 0;  ///< Parent's clock + this = front end's clock.
+  Nanos root_offset_ns = 0;  ///< Parent's clock + `root_offset_ns` = front end's clock.
   Nanos root_error_ns = 0;   ///< Maximum error of `root_offset_ns`.
   bool operator==(const Pong&) const = default;
 };
@@ -139,8 +142,8 @@ struct LinkReport {
   std::uint64_t sent_bytes = 0;    ///< Bytes sent since the link opened.
   std::uint64_t sent_packets = 0;  ///< Messages of all kinds sent since the link opened.
   Nanos round_trip_ns = 0;         ///< Shortest of the recent round trips.
-  Nanos offset_ns = 0;             ///< This host's clock + this = front end's clock.
-  Nanos error_ns = 0;  ///< Maximum error of `offset_ns`; negative: the offset is not known yet.
+  Nanos offset_ns = 0;             ///< This host's clock + `offset_ns` = front end's clock.
+  Nanos error_ns = 0;  ///< Maximum error of `offset_ns`; negative while the offset is not known.
   std::uint64_t refused = 0;  ///< Number of connections that this process has refused.
   Transport transport = Transport::kUnknown;
   bool operator==(const LinkReport&) const = default;
@@ -157,13 +160,13 @@ struct Notice {
   Nanos age_ns = 0;    ///< Age of the notice when it was sent. Not negative.
   std::string text;    ///< One line. decode() replaces control characters by spaces.
   std::uint32_t dropped = 0;
-  /// Together with host and pid, this number identifies the notice: the same notice may arrive
-  /// twice, by different paths. 0: the sender is an older version.
+  /// Together with host and pid, this number identifies the notice, because the same notice may
+  /// arrive twice, by different paths. 0 if the sender is an older version.
   std::uint64_t number = 0;
   bool operator==(const Notice&) const = default;
 };
 
-/// A node cannot take part in a stream. `reason` says why.
+/// Reports that a node cannot take part in a stream. `reason` says why.
 struct StreamRefused {
   StreamId stream{};
   NodeId node = kNoNode;
@@ -172,15 +175,15 @@ struct StreamRefused {
   bool operator==(const StreamRefused&) const = default;
 };
 
-/// The sender and all nodes below it have accepted or refused the streams of this version of
-/// Control.
+/// Reports that the sender and all nodes below have accepted or refused the streams of this version
+/// of Control.
 struct StreamsTaken {
   std::uint64_t version = 0;
   bool operator==(const StreamsTaken&) const = default;
 };
 
-/// The total number of bytes of packets and multicasts that the receiver of this message may send
-/// on the link.
+/// Allows the receiver of this message to send `granted` bytes of packets and multicasts on the
+/// link. This total counts from the start of the link.
 struct Credit {
   std::uint64_t granted = 0;
   bool operator==(const Credit&) const = default;
@@ -202,7 +205,7 @@ struct HostFacts {
   bool operator==(const HostFacts&) const = default;
 };
 
-/// A message with a tag that this version does not know. Receivers count it and go on.
+/// A message with a tag that this version does not know. Receivers count the message and continue.
 struct Unknown {
   std::uint16_t tag = 0;
   bool operator==(const Unknown&) const = default;
@@ -218,15 +221,15 @@ using Message =
 //
 // Bytes 0-3 are the length of everything after them. Bytes 4-7 are the format: 0 means one flat
 // Cap'n Proto segment, 1 means a flat segment and then a packet's payload. Both numbers are
-// little-endian. The rest is whole 8-byte words, so consecutive frames stay aligned. If the bytes
-// are aligned to 8, decode() reads them without a copy.
+// little-endian. The size of the rest is a multiple of 8 bytes, so consecutive frames stay aligned.
+// If the bytes are aligned to 8, decode() reads them without a copy.
 
 /// Encodes a message as a frame. Stops the program if the frame would be larger than
-/// kMaxFrameBytes: the caller must limit the size of packets. Also stops the program on an Unknown:
-/// this type must not be sent.
+/// kMaxFrameBytes, because the caller must limit the size of packets. Also stops the program if the
+/// message is an Unknown, which must not be sent.
 Bytes encode(const Message& message);
 
-/// A packet's frame in pieces, so that a relay does not copy the payload. The frame is `head`, then
+/// A packet's frame in pieces. So a relay does not copy the payload. The frame is `head`, then
 /// `payload`, then `padding` zero bytes.
 struct PacketFrame {
   Bytes head;
@@ -245,13 +248,13 @@ PacketFrame encode_in_pieces(Packet packet);
 ///  - truncated or too deeply nested bytes;
 ///  - pointers that lead outside, or several times to one object;
 ///  - nonces or proofs of the wrong size, unknown roles, ids that are too large;
-///  - intervals that are empty, that touch, or that are not in ascending order;
+///  - intervals that are empty, adjacent, overlapping, or not in ascending order;
 ///  - packets without a wave or without sources; packets of one process with several sources;
 ///  - windows without a length.
 ///
-/// decode() does not check the magic and the major version of a hello: the caller does, and answers
-/// the peer if they differ. It does not check payloads either, because relaying nodes do not open
-/// them.
+/// decode() does not check the magic and the major version of a hello. The caller checks these and
+/// answers the peer if they differ. decode() also does not check payloads, because relaying nodes
+/// do not open payloads.
 ///
 /// Allocates at most about ten times the frame's size.
 Result<Message> decode(std::span<const std::byte> frame);
@@ -266,7 +269,8 @@ struct PacketSizes {
 /// few bytes or if the frame contains no packet. Also returns nullopt if the sizes contradict each
 /// other; decode() then gives the error.
 std::optional<PacketSizes> packet_sizes(std::span<const std::byte> bytes);
-/// Decodes a packet's frame that was read in pieces, without its padding. Moves the payload.
+/// Decodes a packet's frame that was read in pieces. `payload` does not include the padding, and is
+/// moved into the message.
 Result<Message> decode_in_pieces(std::span<const std::byte> head, Bytes payload);
 
 /// Returns the length of the frame that starts with these bytes, not counting the first 4. Returns

@@ -1,6 +1,6 @@
 #pragma once
 
-// Writes messages into their schema and reads them from it, without frames.
+// Converts messages to and from their Cap'n Proto schema, without frames.
 
 #include "wire/message.h"
 #include "xylem.capnp.h"

@@ -1,8 +1,8 @@
 #pragma once
 
-// A message from a tool down a stream. The nodes directly above leaves get the whole multicast and
-// keep it for children that attach later. They send to each of their leaves only the leaf's share
-// (filters/multicast_cut.h).
+// A multicast is a message that a tool sends down a stream. The nodes directly above leaves get the
+// whole multicast and keep it for children that attach later. They send each leaf only the leaf's
+// share (filters/multicast_cut.h).
 
 #include <cstdint>
 
@@ -14,7 +14,8 @@ namespace xylem::wire {
 
 /// Says which part of a multicast a message contains.
 enum class MulticastShare : std::uint16_t {
-  /// The whole multicast: between nodes, and to a leaf if every leaf gets all of it.
+  /// The whole multicast. Nodes send it to each other. A leaf gets it only if the stream has no
+  /// narrowing and all leaves of the stream are recipients.
   kWhole = 0,
   kPart = 1,     ///< The part for the one leaf in `leaves`.
   kNothing = 2,  ///< The leaf gets no payload, only the number, so that it sees no gap.
@@ -34,8 +35,8 @@ struct Multicast {
   bool operator==(const Multicast&) const = default;
 };
 
-/// A leaf missed the multicasts [first, end) of a stream, because no node kept them or because the
-/// leaf's part could not be made.
+/// Reports that a leaf missed the multicasts [first, end) of a stream. Either no node had kept the
+/// multicasts, or the leaf's part could not be made.
 struct MulticastGap {
   StreamId stream{};
   LeafId leaf{};

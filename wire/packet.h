@@ -15,8 +15,8 @@ namespace xylem::wire {
 
 using Bytes = std::vector<std::byte>;
 
-/// Used only in Acknowledgement.resend: it asks for all unacknowledged packets of the given
-/// sources. A node that has a new parent asks its subtree for these packets.
+/// Used only in Acknowledgement::resend, to request all unacknowledged packets of the given
+/// sources. A node that has a new parent sends this request to its subtree.
 constexpr StreamId kEveryStream{0};
 /// The monitor's own streams. Numbers of tools' streams start at kFirstToolStream.
 constexpr StreamId kRegistrationStream{1};
@@ -31,8 +31,8 @@ constexpr StreamId kFirstToolStream{100};
 /// streams. Streams of a tool's tree have lower numbers.
 constexpr StreamId kFirstStoredStream{0x80000000};
 
-/// The wave of a window packet combines the number of a time slice and the number of a part. A
-/// slice that is sealed early continues in the next part.
+/// The wave of a window packet combines the number of a time slice and the number of a part. If the
+/// window of a slice is sent early, the rest of the slice is the next part.
 constexpr std::uint64_t kWindowPartBits = 12;
 constexpr std::uint64_t window_wave(std::uint64_t slice, std::uint64_t part) {
   return slice << kWindowPartBits | part;
@@ -45,10 +45,11 @@ struct PacketId {
   StreamId stream{};
   /// For a chunk: the leaf's process. For a series: the leaf's service. Else kLeafLane.
   Lane lane = kLeafLane;
-  /// For a chunk: number of its first record in the process. For a series: number of the sample in
-  /// the service.
+  /// For a chunk: number of the chunk's first event; the events of a process are counted from 0.
+  /// For a series: number of the sample. For a tool's stream: number of the first wave.
   std::uint64_t wave = 0;
-  /// For a chunk or a series: the number of its last record or sample, plus 1. Else wave + 1.
+  /// For a chunk, a series or a tool's stream: number of the last event, sample or wave, plus 1.
+  /// Else `wave` + 1.
   std::uint64_t wave_end = 0;
   IntervalSet sources;  ///< Leaf ids.
 
@@ -59,8 +60,9 @@ struct Packet {
   PacketId id;
   /// True if resent: nodes forward the packet unchanged and never merge it.
   bool alone = false;
-  bool tombstone = false;  ///< True if it replaces a packet that was given up (wire/tombstone.h).
-  bool last = false;       ///< True if the source sends nothing more on this stream.
+  /// True if this packet replaces a packet that was given up (wire/tombstone.h).
+  bool tombstone = false;
+  bool last = false;  ///< True if the source sends nothing more on this stream.
   Bytes payload;
 
   Packet() = default;

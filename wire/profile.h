@@ -16,8 +16,8 @@
 
 namespace xylem::wire {
 
-/// Counts durations in buckets. Bucket 0 counts durations of 0 ns, bucket b those from 2^(b-1) to
-/// 2^b - 1 ns.
+/// Counts durations in buckets. Bucket 0 counts durations of 0 ns. Bucket b counts durations from
+/// 2^(b-1) to 2^b - 1 ns.
 class LogHistogram {
  public:
   static constexpr std::size_t kBuckets = 65;
@@ -35,8 +35,8 @@ class LogHistogram {
     return static_cast<std::size_t>(std::bit_width(ns));
   }
 
-  /// The format in files and messages: the number (1 byte) and the count (LEB128) of each bucket
-  /// that is not empty, ascending.
+  /// Returns the format in files and messages. It has the bucket's number (1 byte) and count
+  /// (LEB128) for each bucket that is not empty, in ascending order.
   Bytes to_bytes() const;
   /// Fails with kCorrupt if the bytes are not a histogram.
   static Result<LogHistogram> from_bytes(std::span<const std::byte> bytes);
@@ -54,9 +54,10 @@ struct ProfileRow {
   FunctionId function{};
   bool estimated = false;  ///< True if times are scaled up from sampled calls.
   std::uint64_t calls = 0;
-  /// Calls of this function and process so far, this window included.
+  /// Calls of this function by this process so far, this window included.
   std::uint64_t calls_so_far = 0;
-  std::uint64_t time_ns = 0;  ///< Sum over all calls. `min_ns` and `max_ns` are of single calls.
+  /// Sum over all calls. `min_ns` and `max_ns` are the shortest and the longest single call.
+  std::uint64_t time_ns = 0;
   std::uint64_t min_ns = 0;
   std::uint64_t max_ns = 0;
   std::uint64_t bytes = 0;
@@ -101,22 +102,23 @@ struct AccountRow {
   std::uint64_t windowed = 0;  ///< Calls in all windows so far, including this window.
   std::uint64_t events = 0;    ///< Records in chunks so far.
   std::uint64_t event_calls = 0;
-  /// Number of sends that have no record because the ring was full. They are in no matrix row.
+  /// Number of sends that have no record because the ring was full. No matrix row includes them.
   std::uint64_t lost_messages = 0;
   std::uint64_t lost_message_bytes = 0;
-  /// Receives without a record because the ring was full. They are in no wait row.
+  /// Receives that have no record because the ring was full. No wait row includes them.
   std::uint64_t lost_receives = 0;
   /// Receives whose completion the capture library could not track.
   std::uint64_t untracked_receives = 0;
   bool ended = false;  ///< True if the process has ended; these counters are then final.
-  /// Time of the run since which the process has made no call. It is reported first after some
-  /// seconds, then repeatedly. 0: the process makes calls, or this was not checked. The next three
-  /// fields are valid only if this field is not 0.
+  /// The run's time since which the process has made no call. It is first reported after some
+  /// seconds, then repeatedly. 0 if the process makes calls, or if this was not checked. The next
+  /// three fields are valid only if this field is not 0.
   Nanos silent_since_ns = 0;
-  std::optional<FunctionId> inside;  ///< The call that has not returned. nullopt: the process is
-                                     ///< outside MPI, or this is unknown.
-  bool stopped = false;              ///< True if a signal has stopped the process.
-  bool outside = false;  ///< True if the process is in no call. False also if this is unknown.
+  /// Function of the call that has not returned; nullopt if the process is outside MPI, or if this
+  /// is unknown.
+  std::optional<FunctionId> inside;
+  bool stopped = false;  ///< True if a signal has stopped the process.
+  bool outside = false;  ///< True if the process is certainly in no call.
   std::vector<LossRow> loss_by_function;
   bool operator==(const AccountRow&) const = default;
 };

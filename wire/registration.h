@@ -1,7 +1,7 @@
 #pragma once
 
-// Payload of the registration stream. It carries names from the capture library to the store, so
-// that code above capture/ contains no names of MPI functions.
+// Payload of the registration stream. It carries names from the capture library to the store. So
+// code above capture/ contains no names of MPI functions.
 
 #include <array>
 #include <cstdint>
@@ -36,15 +36,16 @@ struct ProcessRow {
   std::uint32_t world_size = 0;
   std::string mpi_library;
   std::string program;
-  std::string clock;  ///< The clock with which this process measures times, in words; empty: the
-                      ///< run's clock.
-  /// Why the process is not recorded, worded as part of a sentence; empty if it is recorded.
+  /// The clock with which this process measures times, in words; empty if it is the run's clock.
+  std::string clock;
+  /// Why the process is not recorded, worded as part of a sentence; empty if the process is
+  /// recorded.
   std::string unwatched{};
   bool operator==(const ProcessRow&) const = default;
 };
 
-/// The current state of a leaf. A repeated registration has no effect. Rows of earlier
-/// registrations stay as they were.
+/// The current state of a leaf. A repeated registration has no effect. A new registration does not
+/// remove rows of earlier ones.
 struct Registration {
   std::string host;
   std::vector<FunctionRow> functions;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Series: the measurements of a host's auxiliary services. A registration (registration.h) sends a
-// layout once: the names of a service's metrics. So a sample contains only numbers.
+// Series: the measurements of a host's auxiliary services. A layout is the list of the names of a
+// service's metrics. A registration (registration.h) sends it once. So a sample contains only
+// numbers.
 
 #include <cstdint>
 #include <span>
@@ -16,18 +17,18 @@
 
 namespace xylem::wire {
 
-/// A service that the configuration names. It is part of Control.
+/// A service that the configuration names. Control contains the list of these services.
 struct ServiceSpec {
   std::string name;  ///< A name that is_service_name() accepts.
-  /// Absolute path and arguments of a program to run, separated by blanks. If it is empty, the
-  /// built-in service `host` or `process` runs.
+  /// Absolute path and arguments of a program to run, separated by blanks. Empty for the built-in
+  /// services `host` and `process`.
   std::string program;
   Nanos interval_ns = 1 * kSecond;
   Nanos timeout_ns = 10 * kSecond;  ///< A program that takes longer is killed.
   bool operator==(const ServiceSpec&) const = default;
 };
-/// Maximum number of services. The lane of a service's packets is its position in Control, counted
-/// from 1.
+/// Maximum number of services. The lane of a service's packets is the position of the service in
+/// Control, counted from 1.
 constexpr std::size_t kMaxServices = 31;
 constexpr std::string_view kHostService = "host";
 constexpr std::string_view kProcessService = "process";
@@ -35,9 +36,9 @@ constexpr std::string_view kProcessService = "process";
 /// letter. The name becomes part of a file name.
 bool is_service_name(std::string_view name);
 
-/// A column of a layout. The value in `unit` is the sample's number times `scale`. If `per_second`
-/// is true, it is also divided by the sample's span in seconds. A sample contains the system's own
-/// counts; most of these are integers of one to three bytes.
+/// A column of a layout. A sample has one number for each column. The value in `unit` is this
+/// number times `scale`. If `per_second` is true, the value is also divided by the sample's span in
+/// seconds. Most numbers are counts of the system and need one to three bytes.
 struct MetricRow {
   std::string name;
   std::string unit;
@@ -46,7 +47,7 @@ struct MetricRow {
   bool operator==(const MetricRow&) const = default;
 };
 
-/// Names of the numbers of a sample, in order. key_of() identifies a layout, so the store keeps
+/// Names of the numbers of a sample, in order. key_of() identifies a layout. So the store keeps
 /// equal layouts of many hosts only once.
 struct SeriesLayout {
   std::string service;
@@ -71,14 +72,15 @@ struct SeriesEntry {
 };
 
 /// Payload of the series stream: one sample of one service. The lane of the packet is the service's
-/// lane. The wave is the number of the sample in this service of this leaf; numbers start at 0 and
-/// have no gaps.
+/// lane. The wave is the ordinal of the sample. Each leaf counts the samples of each service from
+/// 0, without gaps.
 struct SeriesSample {
   Nanos at_ns = 0;    ///< Since the run's epoch.
   Nanos span_ns = 0;  ///< Time since the previous sample, used for rates; 0 in the first sample.
   std::uint64_t slice = 0;   ///< The window in which the sample was taken.
   std::uint64_t layout = 0;  ///< The result of key_of() for the layout.
-  /// Samples that the service has taken so far, counted by the service itself.
+  /// Number of samples of this service that the leaf has taken so far, this one included. The front
+  /// end compares it with the number of samples that have arrived.
   std::uint64_t captured = 0;
   std::vector<SeriesEntry> entries;
 };

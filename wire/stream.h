@@ -13,10 +13,10 @@
 
 namespace xylem::wire {
 
-/// Says when a node forwards a wave.
+/// Decides when a node forwards a wave.
 enum class Synchronisation : std::uint16_t {
-  /// When every leaf below has contributed, but at the latest 6 s after the wave's first packet
-  /// (see ReducerOptions::longest_wait).
+  /// When every leaf below has contributed, but at the latest 6 s after the first contribution
+  /// (ReducerOptions::longest_wait).
   kWaitForAll = 0,
   /// When every leaf below has contributed, but at the latest `time_out_ns` after the first
   /// contribution.
@@ -41,7 +41,7 @@ constexpr std::uint16_t kAccountStreams = 1;
 constexpr std::uint16_t kAccountSent = 2;
 
 struct StreamSpec {
-  StreamId id{};       ///< At least kFirstToolStream; never used again within a run.
+  StreamId id{};       ///< At least kFirstToolStream. An id is never reused within a run.
   std::string name;    ///< Leaves find the stream by its name. Open streams have different names.
   IntervalSet leaves;  ///< Leaves of the stream. Empty: all leaves, also leaves that join later.
   Synchronisation synchronisation = Synchronisation::kWaitForAll;
@@ -49,7 +49,7 @@ struct StreamSpec {
   std::string aggregation;  ///< "sum", ...; empty: packets are forwarded unchanged.
   Bytes parameters;         ///< Parameters of the aggregation: one encoded `Fields` object.
   std::string plugin;       ///< Absolute path of the aggregation's shared object; empty: built in.
-  /// Hash of this shared object. The file must be the same on every node.
+  /// Hash of the aggregation's shared object. The file must be the same on every node.
   Sha256 plugin_sha256{};
   WhenFull when_full = WhenFull::kBlock;
   std::string narrowing;       ///< "scatter", ...; empty: all leaves get the same multicast.

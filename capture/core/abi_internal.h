@@ -4,7 +4,8 @@
 // memory.
 //
 // Wrappers take every argument as a machine word. So one capture library works with the ABI of
-// MPICH (also Intel MPI) and with that of Open MPI. To add another ABI, add an Abi value in abi.cc.
+// MPICH (also Intel MPI) and with the ABI of Open MPI. To add another ABI, add an Abi value in
+// abi.cc.
 
 #include <cstdint>
 
@@ -13,10 +14,10 @@ namespace xylem::capture {
 /// An argument or result, as passed in a register. The upper half of an int is undefined.
 using Word = std::uintptr_t;
 
-/// The values of one MPI. They are determined once, when the process starts MPI, and then stay
-/// constant.
+/// The values of one MPI library. They are determined once, when the process starts MPI, and then
+/// stay constant.
 struct Abi {
-  Word handle_mask = 0;         ///< Mask of a word's bits that belong to the handle: 32 or 64 bits.
+  Word handle_mask = 0;  ///< Mask of the bits of a word that belong to the handle: 32 or 64 bits.
   unsigned handle_bytes = 0;    ///< Size of an element in an array of handles.
   bool size_in_handle = false;  ///< The handle of a predefined datatype contains the size (MPICH).
 
@@ -50,9 +51,9 @@ struct Abi {
 /// program passed MPI_STATUS_IGNORE.
 constexpr unsigned kLargestStatus = 32;
 
-/// Returns the ABI of the MPI library in this process. It is Open MPI's if the symbol of Open MPI's
-/// world communicator exists, else MPICH's. `library` is a dlopen handle to search after the global
-/// scope, or null.
+/// Returns the ABI of the MPI library in this process. This is Open MPI's ABI if the symbol of Open
+/// MPI's world communicator exists, else MPICH's ABI. `library` is a dlopen handle to search after
+/// the global scope, or null.
 Abi find_abi(void* library) noexcept;
 
 // The functions below read a received status. They only read memory and cannot fail.
@@ -84,7 +85,7 @@ inline bool status_cancelled(const Abi& abi, const unsigned char* status) noexce
   return (status_field<std::uint32_t>(status, kMpichCountHighAndCancelled) & 1) != 0;
 }
 
-/// Size of the received payload, whatever its type.
+/// Size of the received payload in bytes, for any datatype.
 inline std::uint64_t status_bytes(const Abi& abi, const unsigned char* status) noexcept {
   if (abi.handle_bytes == 8) return status_field<std::uint64_t>(status, kOpenMpiCount);
   const std::uint64_t high = status_field<std::uint32_t>(status, kMpichCountHighAndCancelled) >> 1;

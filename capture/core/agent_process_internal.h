@@ -18,16 +18,16 @@ struct AgentProcess {
   const char* program() const noexcept;
 };
 
-/// Starts the agent. Its first process starts a daemon and ends; this call waits for that end. The
-/// agent gets descriptors 3 and 4 (base/run_contract.h), standard streams on /dev/null, and no
-/// other descriptor of this process. It may use all processors of the machine, and its working
-/// folder is /. From this process's environment it gets only PATH, HOME, TMPDIR, USER, LANG,
-/// XYLEM_ADDRESS, XYLEM_RUN and XYLEM_LOG*. XYLEM_FOLDER and XYLEM_HOST are set to the values in
-/// `agent`.
+/// Starts the agent. Its first process starts a daemon and ends. This call waits for the end of the
+/// first process. The agent gets descriptors 3 and 4 (base/run_contract.h), standard streams on
+/// /dev/null, and no other descriptor of this process. It may use all processors of the machine,
+/// and its working folder is /. From this process's environment it gets only PATH, HOME, TMPDIR,
+/// USER, LANG, XYLEM_ADDRESS, XYLEM_RUN and XYLEM_LOG*. XYLEM_FOLDER and XYLEM_HOST are set to the
+/// values in `agent`.
 ///
-/// Returns 0 on success. Returns an errno when the agent could not be started; after `deadline`
-/// (CLOCK_MONOTONIC ns) this is ETIMEDOUT. Returns -1 when the agent's first process ended with an
-/// error.
+/// Returns 0 on success. Returns an errno if the agent could not be started; after `deadline`
+/// (CLOCK_MONOTONIC ns) the errno is ETIMEDOUT. Returns -1 if the agent's first process ended with
+/// an error.
 int start_agent(const AgentProcess& agent, std::uint64_t deadline) noexcept;
 
 }  // namespace xylem::capture

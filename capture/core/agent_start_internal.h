@@ -6,15 +6,16 @@
 // lock:
 //
 //   lock -> connect to the socket "agent"
-//             no agent listens: bind it, start xylem-backend with the listening socket, connect
-//        -> send Registration with the segment's descriptor, or with the reason why there is none
+//             if no agent listens: bind the socket, start xylem-backend with it, connect
+//        -> send Registration with the segment's descriptor, or why there is no segment
 //        -> close
 //
-// The agent is a grandchild that the application does not notice. Its parent is a child made by
-// clone() without an exit signal. So the application gets no SIGCHLD, and wait() does not return
-// the child. The agent does not inherit the application's descriptors, affinity or environment, and
-// it moves to a new session immediately. This library waits for the agent's first process. The
-// agent gets the key through a pipe; the key is removed from the rank's environment.
+// The agent is a grandchild that the application does not notice. The agent's parent is a child of
+// the application, made by clone() without an exit signal. So the application gets no SIGCHLD, and
+// wait() does not return this child. The agent does not inherit the application's descriptors,
+// affinity or environment, and it moves to a new session immediately. This library waits for the
+// agent's first process. The agent gets the key through a pipe; the key is removed from the rank's
+// environment.
 //
 // Every wait has a deadline. No descriptor stays open in the application.
 
@@ -24,9 +25,9 @@ namespace xylem::capture {
 constexpr unsigned kReasonBytes = 256;
 
 /// Gives `segment_fd` to the host's agent, and starts the agent if there is none. If there is a
-/// segment, `unwatched` must be empty. Otherwise `unwatched` says why there is none, and the agent
-/// is told that this process cannot be watched. Returns false on failure; `reason` then says why,
-/// in words that can follow "capture is off: ".
+/// segment, `unwatched` must be empty. Without a segment, `unwatched` says why, and the agent is
+/// told that this process cannot be watched. Returns false on failure; `reason` then says why, in
+/// words that can follow "capture is off: ".
 bool register_with_agent(int segment_fd, const char* unwatched,
                          char (&reason)[kReasonBytes]) noexcept;
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// The state of a process before capture has started. It says whether the process is a child of
-// fork(), and whether a thread is starting capture. It also counts the calls that were made
-// already.
+// The state of a process before capture has started. It shows whether the process is a child of
+// fork(), and whether a thread is starting capture. It also counts the calls that were already
+// made.
 
 #include <atomic>
 #include <cstdint>
@@ -18,8 +18,8 @@ struct EarlyCalls {
   std::atomic<std::uint64_t> begin;  // Begin of the first call.
 };
 
-// State before and while capture starts. In a child of fork() it is empty. The calls of the parent
-// do not count in the child. And if a thread of the parent was starting capture, it does not exist
+// State before and while capture starts. In a child of fork() this state is empty: the calls of the
+// parent do not count in the child. A thread of the parent that was starting capture does not exist
 // in the child.
 struct Beginning {
   std::atomic<bool> is_original;  // False in a child of fork(). In a child, only a call of MPI_Init
@@ -38,7 +38,7 @@ Beginning& beginning() noexcept;
 bool is_asked_for() noexcept;
 
 /// Remembers a call for record_early_calls(). If another thread has started capture meanwhile, the
-/// call instead counts in `ringless_calls` (ring.h). Async-signal-safe.
+/// call counts in `ringless_calls` (ring.h) instead. Async-signal-safe.
 void count_early_call(std::uint16_t function) noexcept;
 
 /// Writes one record per function for all its early calls. Call it when capture has started.

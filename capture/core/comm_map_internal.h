@@ -3,12 +3,12 @@
 // Maps a communicator's handle to its identity in the world and to its members' world ranks.
 //
 // An entry is added when the function that made the communicator returns. If no wrapper saw that
-// function, the entry is added at the first use. It is removed when the communicator is freed. A
-// look-up takes no lock. Adding an entry takes a lock and calls MPI (local operations only). If
-// another thread holds the lock for too long, the communicator stays unknown. Communicators with
-// equal members share one table of world ranks. The tables live as long as the process, so a
-// request may point to a table after its communicator was freed. The total memory of all tables is
-// limited.
+// function, the entry is added at the first use of the communicator. The entry is removed when the
+// communicator is freed. A look-up takes no lock. Adding an entry takes a lock and calls MPI (local
+// operations only). If another thread holds the lock for too long, the communicator stays unknown.
+// Communicators with equal members share one table of world ranks. The tables live as long as the
+// process, so a request may point to a table after its communicator was freed. The total memory of
+// all tables is limited.
 
 #include <atomic>
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace xylem::capture {
 
 /// The members of a communicator, in order of rank. For an intercommunicator these are the members
-/// of the remote group, since peers and roots are ranks in it.
+/// of the remote group, since peers and roots are ranks in that group.
 struct Members {
   std::uint64_t hash;      ///< Hash of local and remote members, the same on both sides.
   std::uint64_t own_hash;  ///< Hash of all properties in which two `Members` of one process can
@@ -27,19 +27,19 @@ struct Members {
   std::int32_t size;
   std::int32_t rank;  ///< Rank of this process in the local group.
   bool is_inter;
-  bool is_world_order;              ///< Each rank equals its world rank, so there is no table.
+  bool is_world_order;  ///< If true, each rank equals its world rank, and there is no table.
   std::atomic<std::uint32_t> made;  ///< Number of communicators made with these members so far.
   Members* next;
 
-  /// World rank of each member; -1 for processes of other worlds. The table follows this object in
-  /// memory.
+  /// World rank of each member; -1 for processes of other worlds. In memory, the table comes
+  /// directly after this object.
   std::int32_t* table() noexcept { return reinterpret_cast<std::int32_t*>(this + 1); }
   const std::int32_t* table() const noexcept {
     return reinterpret_cast<const std::int32_t*>(this + 1);
   }
 
-  /// World rank of the member `rank_here`. kNoPeer for a process of another world, MPI_PROC_NULL,
-  /// MPI_ROOT, or a number out of range.
+  /// Returns the world rank of the member `rank_here`. Returns kNoPeer for a process of another
+  /// world, MPI_PROC_NULL, MPI_ROOT, or a number out of range.
   std::int32_t world_rank(std::int32_t rank_here) const noexcept {
     if (rank_here < 0 || rank_here >= size) return kNoPeer;
     return is_world_order ? rank_here : table()[rank_here];
@@ -52,8 +52,8 @@ struct CommEntry {
   std::uint32_t identity = 0;  ///< See kCommWorld in ring.h.
 };
 
-/// The map has room for kCommSets * kCommWays communicators at a time. Calls on further
-/// communicators are recorded without peer.
+/// The map has room for at most kCommSets * kCommWays communicators at the same time. Calls on
+/// further communicators are recorded without peer.
 constexpr std::uint32_t kCommSets = 1024;
 constexpr std::uint32_t kCommWays = 8;
 
@@ -64,11 +64,11 @@ constexpr std::uint64_t kMembersBlockBytes = 256u << 10;
 
 class CommMap {
  public:
-  /// Adds MPI_COMM_WORLD and MPI_COMM_SELF. Call it when MPI is initialised. Returns false when
-  /// there is no memory; then every communicator is unknown.
+  /// Adds MPI_COMM_WORLD and MPI_COMM_SELF. Call it when MPI is initialised. Returns false if there
+  /// is no memory; then every communicator is unknown.
   bool begin(std::int32_t world_rank, std::int32_t world_size) noexcept;
 
-  /// Finds the communicator that was passed to a wrapper. Null for MPI_COMM_NULL, and for a
+  /// Finds the communicator that was passed to a wrapper. Returns null for MPI_COMM_NULL, and for a
   /// communicator for which the map has no room.
   const CommEntry* find(Word comm) noexcept {
     const Word key = comm & handle_mask_;

@@ -9,25 +9,25 @@ namespace xylem::capture {
 struct Thread;
 
 /// Returns whether calls can be recorded. Starts capture if MPI is already initialised but no
-/// wrapper of MPI_Init saw that. Otherwise, if capture may still start, remembers a call of
-/// `function`. When capture starts, each function gets one record for all its remembered calls.
+/// wrapper of MPI_Init saw that. If capture has not started but may still start, remembers a call
+/// of `function`. When capture starts, each function gets one record for all its remembered calls.
 bool has_started(std::uint16_t function) noexcept;
 
-/// Returns whether the process has a segment or may still get one. False when capture is turned
-/// off, and in a child of fork() that has not called MPI_Init itself. Async-signal-safe.
+/// Returns whether the process has a segment or may still get one. Returns false if capture is
+/// turned off, and in a child of fork() that has not called MPI_Init itself. Async-signal-safe.
 bool is_gate_open() noexcept;
 
-/// Counts a call of a thread that has no ring. It counts as lost, or as an early call if capture
-/// has not started yet. Async-signal-safe.
+/// Counts a call of a thread that has no ring. The call counts as lost, or, if capture has not
+/// started yet, as an early call. Async-signal-safe.
 void count_without_ring(std::uint16_t function) noexcept;
 
-/// Makes sure that the calling thread's ring is given back when the thread ends.
+/// Makes sure that the calling thread's ring becomes free when the thread ends.
 void watch_thread_end(Thread* thread) noexcept;
 
 /// Makes the segment, finds or starts the host's agent, and registers. Call it before the real
-/// MPI_Init. On any failure it prints one sentence and turns capture off; the job continues.
+/// MPI_Init. On any failure, start() prints one sentence and turns capture off; the job continues.
 /// Further calls do nothing. But in a child of fork(), the first call starts capture for the child.
-/// If several threads call it at the same time, the later ones wait for the first.
+/// If several threads call it at the same time, the other threads wait for the first one.
 void start() noexcept;
 
 /// Finds out this process's rank and world. Call it when MPI is initialised. It asks MPI and the

@@ -3,10 +3,10 @@
 // Recognises calls that begin while another call of the same thread is under way. Also recognises
 // calls that an exception or longjmp has left.
 //
-// A thread remembers the stack frame of the wrapper that it is in. When another MPI function is
+// A thread remembers the stack frame of the wrapper in which it runs. If another MPI function is
 // called before that wrapper has returned, there are three cases:
 //
-//   a part of it     MPI calls itself, or another tool calls MPI. The call goes to the next MPI_X
+//   a part           MPI calls itself, or another tool calls MPI. The call goes to the next MPI_X
 //                    and is not counted.
 //   an inner call    The program calls MPI from a signal handler or a callback. The call counts in
 //                    inner_calls and has no record, because the memory for a record's data is in
@@ -15,15 +15,16 @@
 //   a new call       An exception or longjmp has left the outer wrapper, which never returns. The
 //                    outer call is forgotten, and the new call is recorded as any other.
 //
-// The outer frame was left if the new call's frame is not below it on the same stack; stacks grow
-// down. It was also left if the return address of the outer frame has been overwritten. Usually
-// both frames are on the same stack. They are not if the thread handles a signal on its alternate
-// stack, or if they are in different mappings (fibres). Whether a call is a part of the outer call
-// depends on its return address. It is a part if that address is in MPI's own library, or in the
-// library with the next MPI_X in line.
+// The outer frame was left if the new call's frame is on the same stack but not below the outer
+// frame; stacks grow down. The outer frame was also left if its return address has been
+// overwritten. Usually both frames are on the same stack. They are on different stacks if the
+// thread handles a signal on its alternate stack. They are also on different stacks if they are in
+// different mappings (fibres). Whether a call is a part of the outer call depends on the call's
+// return address. The call is a part if this address is in a library of MPI, or in the library with
+// the next MPI_X in line.
 //
 // A frame that was left but not overwritten looks live if the program makes its next call below
-// that frame. Then the next call has no record, but it is counted as an inner call.
+// that frame. That next call then gets no record, and counts as an inner call.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,8 +34,8 @@ namespace xylem::capture {
 struct ThreadState;
 
 /// Returns whether a call of `function` is a new call, not a part or an inner call. `frame` is its
-/// wrapper's frame, and `caller` is the wrapper's return address. Counts an inner call.
-/// Async-signal-safe; takes no locks.
+/// wrapper's frame, and `caller` is the wrapper's return address. If the call is an inner call,
+/// counts it. Async-signal-safe; takes no locks.
 [[gnu::cold, gnu::noinline]] bool begins_anew(ThreadState& state, std::uint16_t function,
                                               const void* frame, const void* caller) noexcept;
 

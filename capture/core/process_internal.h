@@ -11,14 +11,15 @@
 //             leave();
 //
 // Nothing on this path locks, allocates, blocks or enters the kernel. The exception is a thread's
-// first call: it takes a ring of the segment and maps the ring's memory. When the thread ends, a
-// destructor of thread-specific storage gives the ring back for another thread.
+// first call, which takes a ring of the segment and maps the ring's memory. When the thread ends, a
+// destructor of thread-specific storage makes the ring free for another thread.
 //
-// Each call of the program has one record. A wrapper MPI_X calls the next MPI_X in line, which may
-// be another tool's. Tools and language bindings finally call PMPI_X. PMPI_X is wrapped too,
-// because some calls do not go through MPI_X: calls from Fortran, or from a tool in the program
-// itself. While a wrapper runs, calls from MPI and from tools are parts of its call and have no
-// records (nesting_internal.h). This is also true if the outer call's thread has no ring.
+// Each call of the program counts once, although several wrappers may see it. A wrapper MPI_X calls
+// the next MPI_X in line, which may belong to another tool. Tools and language bindings finally
+// call PMPI_X. PMPI_X is wrapped too, because some calls do not go through MPI_X: calls from
+// Fortran, or from a tool in the program itself. While a wrapper runs, calls from MPI and from
+// tools are parts of its call and have no records (nesting_internal.h). This is also true if the
+// outer call's thread has no ring.
 //
 // States: a process is first waiting. Then it is started (its segment is made and registered),
 // inert (no XYLEM_ADDRESS), or turned off (something failed). Capture starts in MPI_Init. If no
@@ -52,8 +53,9 @@ struct Meaning {
   std::uint8_t flags = 0;
 };
 
-/// The writer of a ring, in private memory of this process. There is one per ring in use. It stays
-/// with the ring when another thread takes the ring, since `pending` belongs to the ring.
+/// The writer of a ring, in private memory of this process. There is one writer for each ring in
+/// use. It stays with the ring when another thread takes over the ring, since `pending` belongs to
+/// the ring.
 struct Thread {
   ThreadRing* ring = nullptr;
   Record* records = nullptr;
@@ -79,7 +81,7 @@ struct Thread {
   std::uint32_t pending[kMaxFunctions] = {};  ///< Calls since the last record of a function.
 };
 
-/// Always inlined, so that the data of a call stay in registers.
+/// Functions with this macro are always inlined. So the data of a call stay in registers.
 #define XYLEM_INLINE inline __attribute__((always_inline))
 
 /// One MPI call under way. It lives in the wrapper's registers if it is passed only to inlined
@@ -89,24 +91,24 @@ struct Call {
   bool by_profiling_name;  ///< The program called PMPI_X.
   std::uint64_t begin;
   std::uint64_t end;
-  std::uint32_t calls;  ///< Number of calls that the record represents; 0: sampling leaves the
-                        ///< record out.
+  /// Number of calls that the record represents; 0 if sampling leaves the record out.
+  std::uint32_t calls;
   std::uint16_t function;
   std::int32_t result;
 
   // Set for a call that completes one request; see before_wait().
   TrackedRequest* tracked;  ///< Null when the request is not tracked.
-  Word request;             ///< The request's handle; 0 for none.
+  Word request;             ///< The request's handle; 0 if there is none.
 
-  /// Call it when MPI has returned. False if the thread has left this call (nesting_internal.h).
-  /// Then the call gets no record.
+  /// Call it when MPI has returned. Returns false if the thread has left this call
+  /// (nesting_internal.h). Then the call gets no record.
   XYLEM_INLINE bool stop(Word returned) noexcept;
 };
 
-/// State of each thread. It is small, since it is in the static TLS of the application.
+/// State of each thread. It must be small, since it is in the static TLS of the application.
 struct ThreadState {
   Thread* thread;
-  const void* frame;   ///< Frame of the wrapper that the thread is in; null if none.
+  const void* frame;   ///< Frame of the wrapper in which the thread runs; null if it runs in none.
   const void* caller;  ///< Return address of that wrapper.
   bool is_starting;    ///< The thread is making the segment and registering.
 };
@@ -136,21 +138,21 @@ static_assert(offsetof(Process, gate) == 0 && offsetof(Gate, enabled) == 0);
 extern constinit thread_local ThreadState thread_state
     [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
 
-/// Finds a ring for a thread that has none. Returns null if the call cannot be recorded; the call
-/// has then been counted.
+/// Finds a ring for a thread that has none. Returns null if the call cannot be recorded. In this
+/// case, take_ring() has already counted the call.
 Thread* take_ring(std::uint16_t function) noexcept;
 
-/// Called when the writer has reached the end of a block. Looks how far the reader has come, and
-/// lets the writer continue in the first free block. Returns false if no block is free. Then
-/// `calls`, and the payload described by `flags` and `bytes`, count as lost.
+/// Called when the writer has reached the end of a block. Reads the reader's position, and lets the
+/// writer continue in the first free block. Returns false if no block is free. Then `calls`, and
+/// the payload described by `flags` and `bytes`, count as lost.
 [[gnu::cold]] bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
                              std::uint32_t calls, std::uint8_t flags, std::uint64_t bytes) noexcept;
 
-/// Allocates memory for `count` requests in `thread`. Returns false when there is no memory; then
-/// none of the requests is tracked.
+/// Allocates memory for `count` requests in `thread`. Returns false if there is no memory; then the
+/// requests are not tracked.
 bool make_request_room(Thread& thread, std::uint32_t count) noexcept;
 
-/// Takes zeroed memory from the kernel; it is never given back. Returns null when there is no
+/// Takes zeroed memory from the kernel, which is never given back. Returns null if there is no
 /// memory.
 void* take_memory(std::size_t bytes) noexcept;
 
@@ -158,8 +160,8 @@ void* take_memory(std::size_t bytes) noexcept;
 XYLEM_INLINE std::uint64_t ticks() noexcept;
 std::uint64_t monotonic_ns() noexcept;
 
-/// Returns whether calls may be recorded now. False before capture has started, when the process is
-/// inert or turned off, and in a forked child.
+/// Returns whether calls may be recorded now. Returns false before capture has started, in an inert
+/// or turned-off process, and in a forked child.
 XYLEM_INLINE bool is_on() noexcept;
 
 /// Begins a call. If it returns false, the wrapper makes the real call, then calls
@@ -187,8 +189,8 @@ void note_left_out(Call call, Meaning meaning) noexcept;
 /// Ends a call.
 XYLEM_INLINE void leave() noexcept { thread_state.frame = nullptr; }
 
-/// Ends a call for which enter() returned false. The thread's frame may nevertheless be the frame
-/// of this call.
+/// Ends a call for which enter() returned false. Even then, the thread's frame may be the frame of
+/// this call.
 XYLEM_INLINE void leave_unrecorded() noexcept {
   if (thread_state.frame == __builtin_frame_address(0)) leave();
 }

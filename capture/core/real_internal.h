@@ -2,14 +2,14 @@
 
 // The functions that the wrappers call: the next MPI_X in line, and MPI's own PMPI_X.
 //
-// A call of the program goes to the next MPI_X. This belongs to another tool if one is loaded after
-// this library, else to MPI. The capture library itself calls PMPI_X, so that no tool sees these
-// calls. These calls never communicate.
+// A call of the program goes to the next MPI_X. This function belongs to another tool if one is
+// loaded after this library, else to MPI. The capture library itself calls PMPI_X, so that no tool
+// sees these calls. These calls never communicate.
 //
 // The library is not linked with MPI. A function is looked up at its first call. The search begins
-// in the libraries after this one. Then it looks at MPI libraries that were loaded later and
+// in the libraries after this one. Then it continues in MPI libraries that were loaded later and
 // privately, for example by an interpreter's module. So the capture library can be preloaded into
-// programs without MPI, and works with an MPI that lacks some functions.
+// programs without MPI. It also works with an MPI library that does not have all functions.
 
 #include <cstdint>
 
@@ -25,13 +25,13 @@ namespace xylem::capture {
     "xylem_capture_real_functions");
 [[gnu::visibility("hidden")]] extern void* own_functions[kFunctionCount];
 
-/// Look `function` up and remember its address. The result is never null. If this MPI does not have
-/// `function`, the result is a function that returns MPI_ERR_OTHER, and one line is printed on
-/// standard error.
+/// These two functions look `function` up and remember its address. The result is never null. If
+/// this MPI library does not have `function`, the result is a function that returns MPI_ERR_OTHER.
+/// Then one line is printed on standard error.
 void* find_real(std::uint16_t function) noexcept;
 void* find_own(std::uint16_t function) noexcept;
 
-/// Returns whether this MPI has `function`. Prints nothing.
+/// Returns whether this MPI library has `function`. Prints nothing.
 bool has_own(std::uint16_t function) noexcept;
 
 /// The dlopen handle of an MPI library that is loaded outside the global scope, or null.
@@ -47,7 +47,7 @@ inline void* own_address(std::uint16_t function) noexcept {
   return __builtin_expect(address != nullptr, 1) ? address : find_own(function);
 }
 
-/// Whether `function` was looked up already.
+/// Returns whether `function` was already looked up.
 inline bool is_found(std::uint16_t function) noexcept {
   return __builtin_expect(__atomic_load_n(&real_functions[function], __ATOMIC_RELAXED) != nullptr,
                           1);

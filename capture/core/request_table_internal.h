@@ -1,14 +1,14 @@
 #pragma once
 
 // A table of requests whose completion (or start) must be followed. For a receive, only the
-// completion tells the sender and the size. For a persistent request, only the start moves payload.
+// completion shows the sender and the size. For a persistent request, only the start moves payload.
 // For MPI_Comm_idup, only the completion makes the communicator. Requests of non-persistent sends
 // are not in the table.
 //
 // The table has a fixed size. It consists of sets, and each set has seven places, called ways. The
-// thread that makes a request inserts it. Only one thread at a time may complete it; MPI forbids
-// more. Other threads may insert meanwhile. If a set is full, a new request is not tracked, and the
-// process counts it.
+// thread that makes a request inserts it. By MPI's rules, only one thread at a time may complete
+// the request. Other threads may insert requests meanwhile. If a set is full, a new request is not
+// tracked but only counted.
 
 #include <atomic>
 #include <cstddef>
@@ -30,10 +30,10 @@ enum class RequestKind : std::uint8_t {
 };
 
 struct TrackedRequest {
-  const Members* members =
-      nullptr;  ///< Members of the communicator; they turn a status's source into a world rank.
+  /// Members of the communicator, to find the world rank of a status's source.
+  const Members* members = nullptr;
   std::uint64_t bytes = 0;   ///< Persistent sends and collectives: payload of each start.
-  Word* new_comm = nullptr;  ///< kNewComm: where MPI writes the communicator.
+  Word* new_comm = nullptr;  ///< kNewComm: address at which MPI writes the communicator.
   std::uint32_t comm = 0;
   std::int32_t peer = 0;
   std::int32_t tag = 0;
@@ -50,23 +50,25 @@ constexpr std::uint32_t kRequestSets = 1u << 13;
 /// line. With this alignment, a request's address gives its set.
 constexpr std::size_t kRequestSetBytes = 512;
 struct alignas(kRequestSetBytes) RequestSet {
-  std::atomic<std::uint64_t> used;       ///< Ways below this number have been used.
-  std::atomic<Word> keys[kRequestWays];  ///< 0: free; 1: claimed or being filled by a thread.
+  std::atomic<std::uint64_t> used;  ///< Ways below this number have been used.
+  /// Keys of the ways. 0 means that the way is free; 1 means that a thread has claimed it or is
+  /// filling it.
+  std::atomic<Word> keys[kRequestWays];
   TrackedRequest requests[kRequestWays];
 };
 static_assert(sizeof(RequestSet) == kRequestSetBytes);
 
-/// The table. There is one per process, in zeroed memory; a zeroed table is empty.
+/// The table of a process. A table of zeros is empty, so the memory only has to be zeroed.
 class RequestTable {
  public:
   /// Reserves a place for a request under `key` (not 0 or 1). The caller fills in the result, then
   /// calls publish(). An older request under the same key is replaced, because its completion was
-  /// not seen. Set `shared` if other threads may insert at the same time. Null when the set is
-  /// full.
+  /// not seen. Set `shared` if other threads may insert at the same time. Returns null if the set
+  /// is full.
   TrackedRequest* insert(Word key, bool shared) noexcept;
   void publish(TrackedRequest* request, Word key) noexcept;
 
-  /// Finds the request under `key`, or null. 0 and 1 are never keys.
+  /// Returns the request under `key`; null if there is none. 0 and 1 are never keys.
   TrackedRequest* find(Word key) noexcept;
 
   /// Call it before a call that may complete the request. Hides the request from other threads,

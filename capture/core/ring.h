@@ -3,9 +3,9 @@
 // The memory that a monitored process shares with the agent of its host: one segment per process.
 //
 // The process creates the segment (a memfd). The agent's guard keeps the descriptor, so the last
-// records of a killed process survive. One thread writes a ring, and one process (the agent) reads
-// it. Writer and reader never wait for each other. A full ring drops the new record and counts its
-// calls.
+// records of a killed process survive. Each ring has one writer, a thread of the process, and one
+// reader, the agent. Writer and reader never wait for each other. If a ring is full, the new record
+// is dropped, and its calls are counted.
 //
 //   segment: [ SegmentHeader | ThreadRing 0 | ThreadRing 1 ... | records 0 | records 1 | ... ]
 //
@@ -19,20 +19,19 @@
 // behind, the writer can use the whole ring. The record with number n is in slot n % B of block
 // block_of[n / B % 64], where B is limit / 64.
 //
-// Rules (x86-64 and AArch64; all shared words are lock-free atomics):
+// Rules for x86-64 and AArch64, where all shared words are lock-free atomics:
 //  - The writer fills a slot, then publishes it by storing `head` (release).
 //  - A call counts in `calls[f]` before its record is written. A record represents `calls` calls of
 //    its function: all calls since the previous record or loss of that function in that thread.
 //  - When no block is free, the record is dropped and its calls count in `lost[f]`. The payload
 //    counts in `lost_messages`, `lost_message_bytes` and `lost_receives`. A dropped completion
-//    record counts there too, but not in `lost[f]`, because it represents no call.
+//    record counts in these payload counters, but not in `lost[f]`, because it represents no call.
 //  - A signal handler or a callback may call MPI while another call of the same thread is under
 //    way. This inner call counts in `inner_calls[f]` and has no record.
 //  - So at the end of a process, for each thread and function:
-//      calls + inner_calls = sum of its records' calls + lost + pending,
-//    where pending calls are those without a record: inner calls, the last calls of a sampled
-//    function, or a call in which the process died. When the process has ended, the agent stores
-//    its pending calls in a window.
+//      calls + inner_calls = sum of its records' calls + lost + pending
+//    Pending calls have no record. They are inner calls, the last calls of a sampled function, or a
+//    call in which the process died. When the process has ended, the agent stores them in a window.
 //  - Only the agent writes the fields that are marked as written by the agent. It advances `tail`
 //    only after all records before the new `tail` are in its journal.
 //
@@ -72,8 +71,8 @@ constexpr std::int32_t kNoTag = -2147483647 - 1;
 constexpr std::uint32_t kNoComm = 0xffffffff;
 
 /// Identity of communicators, the same in every process of the world: 0 is MPI_COMM_WORLD, 1 is
-/// MPI_COMM_SELF. The identity of any other communicator is above 1. It is a hash of the members
-/// and of the number of earlier communicators with the same members.
+/// MPI_COMM_SELF. The identity of any other communicator is above 1. This identity is a hash of the
+/// members and of the number of earlier communicators with the same members.
 constexpr std::uint32_t kCommWorld = 0;
 constexpr std::uint32_t kCommSelf = 1;
 
@@ -87,15 +86,16 @@ constexpr std::uint8_t kRecordReceive = 4;  ///< Payload received from `peer`.
 struct Record {
   std::uint64_t begin;
   std::uint64_t end;
-  std::uint64_t request;  ///< The request made, started or completed; 0 for none.
-  std::uint64_t bytes;  ///< Payload size: count times type size; for a receive, the size received.
-  std::uint32_t comm;   ///< The communicator's identity (see kCommWorld); kNoComm for none.
+  /// The request that the call made, started or completed; 0 if there is none.
+  std::uint64_t request;
+  std::uint64_t bytes;  ///< Payload size: count times type size; for a receive, the received size.
+  std::uint32_t comm;   ///< The communicator's identity (see kCommWorld); kNoComm if there is none.
   std::int32_t peer;    ///< World rank of the other side, or of the root in a rooted collective;
                         ///< kNoPeer if there is none.
-  std::int32_t tag;     ///< kNoTag for none.
+  std::int32_t tag;     ///< kNoTag if there is none.
   std::int32_t result;  ///< The function's return code.
-  /// Number of calls that the record represents: 1, or more if the function is sampled; 0 for
-  /// kCompletion.
+  /// Number of calls that the record represents. It is 1, or more if the function is sampled, and 0
+  /// for kCompletion.
   std::uint32_t calls;
   std::uint16_t function;  ///< Index into the function table.
   RecordKind kind;
@@ -121,16 +121,17 @@ enum class FunctionClass : std::uint8_t {
 };
 
 struct FunctionEntry {
-  char name[54];             ///< Ends with a zero.
-  std::uint8_t never_waits;  ///< 1 if the function never waits for other ranks (clocks, probes).
+  char name[54];  ///< Ends with a zero.
+  /// 1 if the function never waits for other ranks (for example clocks, MPI_Iprobe).
+  std::uint8_t never_waits;
   FunctionClass function_class;
 };
 static_assert(sizeof(FunctionEntry) == 56);
 
 /// The stage of a process, set by the capture library in this process. Death by a signal does not
-/// change it; the agent detects that by watching the process.
+/// change the state; the agent detects this death by watching the process.
 enum class ProcessState : std::uint32_t {
-  kStarting = 0,   ///< The process has registered; MPI_Init has not returned.
+  kStarting = 0,   ///< The process has registered, but MPI_Init has not returned.
   kRunning = 1,    ///< MPI_Init has returned; world, rank and size are valid.
   kFinalized = 2,  ///< MPI_Finalize has returned.
   kExited = 3,     ///< The library's destructor ran.
@@ -147,7 +148,7 @@ struct alignas(64) ThreadRing {
   std::atomic<std::uint32_t> used;   ///< 1 after a thread has taken this ring for the first time.
                                      ///< Later threads may reuse the ring.
   std::atomic<std::uint32_t> limit;  ///< Number of slots, a power of two; set before `used`.
-  // Records dropped because the ring was full.
+  // Counts of records that were dropped because the ring was full.
   std::atomic<std::uint64_t> lost_messages;       ///< Dropped records with kRecordSend.
   std::atomic<std::uint64_t> lost_message_bytes;  ///< Payload of these records.
   std::atomic<std::uint64_t> lost_receives;       ///< Dropped records with kRecordReceive.
@@ -195,7 +196,8 @@ struct alignas(64) SegmentHeader {
   std::uint64_t segment_bytes;
   std::uint32_t pid;
   ClockKind clock;
-  std::uint64_t start_time;  ///< Field 22 of /proc/PID/stat: distinguishes reused pids.
+  /// Field 22 of /proc/PID/stat. It distinguishes processes with the same pid.
+  std::uint64_t start_time;
 
   std::atomic<ProcessState> state;
   std::uint32_t world_size;
@@ -231,7 +233,7 @@ constexpr std::uint64_t round_to_page(std::uint64_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
-/// Offsets of a segment's parts and its size, in bytes.
+/// Offsets of a segment's parts, and the segment's size, in bytes.
 constexpr std::uint64_t ring_offset(std::uint32_t ring) {
   return round_to_page(sizeof(SegmentHeader)) + ring * round_to_page(sizeof(ThreadRing));
 }
@@ -246,8 +248,8 @@ constexpr std::uint64_t segment_bytes(std::uint32_t max_rings, std::uint32_t rin
   return records_offset(max_rings, max_rings, ring_records);
 }
 
-/// The message of a process to the agent's socket, together with the segment's descriptor
-/// (SCM_RIGHTS). The process does not wait for an answer; the agent learns the pid from the kernel.
+/// The message that a process sends to the agent's socket, together with the segment's descriptor
+/// (SCM_RIGHTS). The process does not wait for an answer. The agent gets the pid from the kernel.
 ///
 /// A process without a segment cannot be watched. Instead of a descriptor it sends the reason,
 /// which is stored in the run's file. Its rank and world size then come from the launcher.
@@ -260,8 +262,8 @@ struct Registration {
   std::uint32_t world_size = 0;  ///< The launcher's value; `rank` + 1 if the launcher gives no
                                  ///< size.
   std::uint8_t world_key[kWorldKeyBytes] = {};
-  char unwatched[160] =
-      {};  ///< Reason why there is no segment, as part of a sentence. Empty if there is a segment.
+  /// Reason why there is no segment, as part of a sentence. Empty if there is a segment.
+  char unwatched[160] = {};
 };
 
 }  // namespace xylem::capture

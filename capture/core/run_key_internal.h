@@ -8,8 +8,8 @@
 namespace xylem::capture {
 
 /// Removes the run's key from the environment and keeps it. The key's bytes in the environment are
-/// overwritten, so that neither children nor /proc show the key. May be called again; the last key
-/// of kKeyDigits digits counts. If another thread is in this function, waits for it.
+/// overwritten. So neither children nor /proc show the key. May be called again; the last key of
+/// kKeyDigits digits counts. If another thread is in this function, waits for it.
 void take_key() noexcept;
 
 /// A copy of the key. The destructor overwrites it.
@@ -18,8 +18,8 @@ struct KeyCopy {
   ~KeyCopy() { wipe(digits, sizeof digits); }
 };
 
-/// Copies the key, with a terminating zero. False if there is no key, for example in a child of
-/// fork().
+/// Copies the key, with a terminating zero. Returns false if there is no key, for example in a
+/// child of fork().
 bool copy_key(KeyCopy& copy) noexcept;
 
 }  // namespace xylem::capture

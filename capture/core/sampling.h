@@ -1,24 +1,24 @@
 #pragma once
 
-// Decides which calls get a record. The counts of calls are exact with any sampling.
+// Decides which calls get a record. Sampling does not change the counts of calls: they are always
+// exact.
 //
-// If one call in N gets a record, calls number 1, 2, 4, 8 ... of each ring and function get one
-// too. So a function with fewer than N calls also has times. The cost is negligible: one record per
-// doubling of the number of calls.
+// If one call in N gets a record, calls number 1, 2, 4, 8 ... of each ring and function also get a
+// record. So a function with fewer than N calls also has times. This costs little: one record each
+// time the number of calls doubles.
 
 #include <atomic>
 #include <cstdint>
 
 namespace xylem::capture {
 
-/// The default N. It applies to two kinds of functions. All other functions have a record for each
-/// call. The first kind are functions that programs poll: MPI_Iprobe, MPI_Improbe, MPI_Test,
+/// The default N. It applies to two kinds of functions; sampling.cc has the list. The first kind
+/// are functions that programs call repeatedly while they wait: MPI_Iprobe, MPI_Improbe, MPI_Test,
 /// MPI_Testall, MPI_Testany and MPI_Testsome. The second kind are local functions: clocks, ranks,
-/// sizes, queries of types, statuses and handles. The table is in sampling.cc.
+/// sizes, queries of types, statuses and handles. All other functions have a record for each call.
 constexpr std::uint32_t kDefaultSampling = 1000;
 
-/// Returns whether the default N applies to `function`. All functions of the two kinds return
-/// immediately, whatever other ranks do.
+/// Returns whether the default N applies to `function`. These functions never wait for other ranks.
 bool never_waits(std::uint16_t function) noexcept;
 
 /// Fills `every` (kMaxFunctions elements) from the text of XYLEM_SAMPLE. Null or an empty text

@@ -13,15 +13,15 @@ struct Segment {
 };
 
 /// Makes a segment, fills in its header and maps all of it except the records. Rings may have up to
-/// XYLEM_RING records. If RLIMIT_FSIZE is too small for this, the segment gets fewer rings. If that
-/// is not enough, its rings get smaller too. Sampling comes from XYLEM_SAMPLE, and `enabled` is 1.
-/// The segment is excluded from core dumps. Returns a null header with errno when there is no
-/// memory or descriptor, or when the allowed file size is too small.
+/// XYLEM_RING records. If RLIMIT_FSIZE is too small for this size, the segment gets fewer rings. If
+/// four rings are still too large, the rings get fewer records. Sampling comes from XYLEM_SAMPLE,
+/// and `enabled` is 1. The segment is excluded from core dumps. Returns a null header and sets
+/// errno if there is no memory or descriptor, or if the allowed file size is too small.
 Segment make_segment() noexcept;
 
-/// Maps the records of ring 0 with the segment's descriptor. Later map_records() maps the other
-/// rings with the help of this mapping. So no descriptor stays open in the application. Returns
-/// false with errno on failure.
+/// Maps the records of ring 0 with the segment's descriptor. Later map_records() makes the mappings
+/// of the other rings from this mapping. So no descriptor stays open in the application. On failure
+/// returns false and sets errno.
 bool map_first_records(const Segment& segment) noexcept;
 
 /// Unmaps everything that make_segment() and map_first_records() have mapped.
@@ -32,9 +32,9 @@ inline ThreadRing& ring_of(SegmentHeader& segment, std::uint32_t ring) noexcept 
                                         ring_offset(ring));
 }
 
-/// Maps the records of a ring and sets `limit` to their number. This is less than ring_records if
-/// there is too little address space. Returns null if no mapping is possible. Call it once per
-/// ring; the mapping stays.
+/// Maps the records of a ring and sets `limit` to their number. `limit` is less than
+/// SegmentHeader::ring_records if there is too little address space. Returns null if no mapping is
+/// possible. Call it once per ring; the mapping stays.
 Record* map_records(SegmentHeader& segment, std::uint32_t ring, std::uint32_t& limit) noexcept;
 
 /// Start time of this process, in the unit of /proc; 0 without /proc.

@@ -1,6 +1,6 @@
 #pragma once
 
-// The library's calls to the system, in forms that work with every glibc since 2.17.
+// The capture library's calls to the system. They work with every glibc since 2.17.
 //
 // The library is loaded into programs on many systems. If it needs a symbol version that the
 // system's C library does not have, the program cannot start. Functions that are newer than glibc
@@ -25,8 +25,8 @@ void* find_symbol(void* where, const char* name) noexcept;
 /// nothing.
 void* find_loaded(const char* name) noexcept;
 
-/// Makes the calling thread call `end` with `value` when the thread ends. False if the process
-/// cannot have threads.
+/// Makes the calling thread call `end` with `value` when the thread ends. Returns false if the
+/// process cannot have threads.
 bool watch_thread(void (*end)(void*), void* value) noexcept;
 
 /// Like memfd_create with MFD_CLOEXEC | MFD_ALLOW_SEALING.
@@ -35,11 +35,12 @@ int make_memory_file(const char* name) noexcept;
 /// Like ftruncate, but without SIGXFSZ: for a size above RLIMIT_FSIZE it fails with EFBIG.
 bool set_file_size(int fd, std::uint64_t bytes) noexcept;
 
-/// Writes random bytes. If the system gives none, writes bytes that differ between processes.
+/// Writes random bytes. If the system has no random bytes, writes bytes that differ between
+/// processes.
 void fill_random(void* into, std::size_t bytes) noexcept;
 
-/// Overwrites memory with zeros. The compiler cannot remove this, even if nothing reads the memory
-/// again.
+/// Overwrites memory with zeros. The compiler cannot remove this call, even if nothing reads the
+/// memory again.
 void wipe(void* at, std::size_t bytes) noexcept;
 
 /// Reads a file from its start into `into` and adds a zero. Returns the number of bytes read, at

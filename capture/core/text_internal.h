@@ -1,7 +1,7 @@
 #pragma once
 
-// Short texts on the stack, such as paths and environment lines. If a text did not fit, fits() is
-// false.
+// Short texts on the stack, for example paths and environment lines. If a text does not fit, fits()
+// returns false.
 
 #include <cstddef>
 #include <cstdint>
@@ -48,11 +48,11 @@ class Text {
   bool fits_ = true;
 };
 
-/// Reads a decimal number at `*from` and moves `*from` to its end. False if there is no number, or
-/// if the number is larger than 2^32 - 1.
+/// Reads a decimal number at `*from` and moves `*from` behind the number. Returns false if there is
+/// no number, or if the number is larger than 2^32 - 1.
 bool read_number(const char** from, std::uint32_t* number) noexcept;
 
-/// Returns whether the first `length` characters of `text` equal the whole of `other`.
+/// Returns whether `other` consists of the first `length` characters of `text`.
 bool equals(const char* text, std::size_t length, const char* other) noexcept;
 
 }  // namespace xylem::capture

@@ -1,20 +1,21 @@
 #pragma once
 
-// Distinguishes the MPI_COMM_WORLDs of a run, without communication between ranks: a message of the
-// library could be mixed up with the program's messages.
+// Distinguishes the MPI_COMM_WORLDs of a run. The library sends no messages between ranks for this,
+// because the program could receive such a message instead of its own.
 //
-// The library is preloaded into launchers too. In a launcher it draws a random identity before
-// main() and sets it in the environment (XYLEM_WORLD). The launcher passes the environment to every
-// rank that it starts. This includes all hosts, all parts of an MPMD job, and ranks without the
-// library. Two launchers draw different identities. The key of a world combines the identity with
-// the launcher's own data:
+// The library is preloaded into launchers too. In a launcher, the library draws a random identity
+// before main() and puts the identity into the environment (XYLEM_WORLD). The launcher passes the
+// environment to every rank that it starts. This includes all hosts, all parts of an MPMD job, and
+// ranks without the library. Two launchers draw different identities. The key of a world combines
+// the identity with the launcher's own data:
 //
 //   Open MPI   PMIX_NAMESPACE: each world that MPI_Comm_spawn starts has a new namespace
 //   Hydra      --control-port and --pgid of the proxy above a spawned rank
 //
 // If the library is not loaded into the launcher, there is no XYLEM_WORLD. Then the key comes from
 // the first of these that exists: the PMIx namespace, Slurm's job and step, Hydra's proxy, the run.
-// A process that no launcher started is a world with one process. It draws the key of this world.
+// A process that no launcher started is the only process of its world. It draws the key of this
+// world.
 
 #include <cstdint>
 
@@ -28,17 +29,18 @@ constexpr std::uint32_t kNoLaunchRank = 0xffffffff;
 /// Data that a launcher has given to a process in the environment.
 struct LaunchPlace {
   std::uint32_t rank = kNoLaunchRank;
-  std::uint32_t size = 0;  ///< Size of the world; 0: unknown.
+  std::uint32_t size = 0;  ///< Size of the world; 0 if it is unknown.
 };
 LaunchPlace launch_place() noexcept;
 
-/// Writes the key of this process's world. It is equal in all ranks of the world, and different in
-/// all other worlds of the run. If a launcher started the program, the key is right even before
-/// MPI_Init. Without a launcher, Open MPI sets the namespace only in MPI_Init. The same process
-/// gets the same key each time.
+/// Writes the key of this process's world. The key is equal in all ranks of the world, and
+/// different in all other worlds of the run. If a launcher started the program, the key is already
+/// right before MPI_Init. Without a launcher, Open MPI sets the namespace only in MPI_Init. In one
+/// process, every call gives the same key.
 void find_world_key(std::uint8_t (&key)[kWorldKeyBytes]) noexcept;
 
-/// In a launcher: draws an identity for the ranks that it starts. Elsewhere does nothing.
+/// In a launcher, draws an identity for the ranks that the launcher starts. In other programs, does
+/// nothing.
 void draw_world_in_launcher() noexcept;
 
 /// Returns whether the program at `path` is a launcher of MPI jobs, judged by its name.

@@ -12,7 +12,7 @@
 /// hidden.
 #define XYLEM_WRAPPER extern "C" __attribute__((visibility("default")))
 
-/// Use these before the definitions of the other parts. Those are never inlined, so that the
+/// Use these before the definitions of the other parts. These parts are never inlined. So the
 /// wrapper is only a few loads and a jump while capture is off.
 #define XYLEM_RECORDING extern "C" __attribute__((noinline, visibility("hidden")))
 #define XYLEM_FIRST extern "C" __attribute__((noinline, cold, visibility("hidden")))

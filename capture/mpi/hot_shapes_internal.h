@@ -3,9 +3,9 @@
 // Code for the most frequent shapes of calls, to be inlined into their wrappers.
 //
 // Without inlining, the data of a call would go through memory several times. This would cost more
-// than all other work for the call. Functions of meaning_internal.h handle rare cases of these
-// shapes: persistent requests, derived datatypes and matched messages. That header also says what
-// each shape counts.
+// than all other work for the call. The functions of meaning_internal.h handle rare cases of these
+// shapes: persistent requests, derived datatypes and matched messages. That header also defines the
+// bytes and the peer of each shape.
 
 #include <cstdint>
 
@@ -32,8 +32,8 @@ XYLEM_INLINE Word own_status(const Call& call, Word status) noexcept {
 }
 
 /// Copies a status's data into `meaning`. `members` are the members of the message's communicator,
-/// or null. Does not change `meaning` if the source is MPI_PROC_NULL. With `received`, does not
-/// change it for a cancelled request either.
+/// or null. Does not change `meaning` if the source is MPI_PROC_NULL. If `received` is true, also
+/// does not change `meaning` for a cancelled request.
 XYLEM_INLINE void read_status(Meaning& meaning, const Members* members, Word status,
                               bool received) noexcept {
   const Abi& abi = process.abi;

@@ -1,20 +1,21 @@
 #pragma once
 
 // Functions for the shapes in meaning.tsv. A wrapper calls after_SHAPE when the real function has
-// returned. Some calls destroy data that the record needs. For their shapes, the wrapper calls
-// before_SHAPE before the real function, to save this data. Shapes that matter for speed are in
+// returned. Some calls destroy data that the record needs. In their wrappers, before_SHAPE saves
+// this data before the real function is called. Shapes that matter for speed are in
 // hot_shapes_internal.h.
 //
 // Each function writes the call's records. The call's own record comes first. Completion records
 // for further payload follow. If the call failed, its record has only times and result.
 //
-// Bytes: the payload that *this rank* provides. A size is count times type size, in bytes.
+// Bytes: for sends and collectives the payload that *this rank* provides, for receives the payload
+// that has arrived. A size is count times type size, in bytes.
 //   send, psend, sendrecv     the size sent; 0 if the target is MPI_PROC_NULL. A persistent send
 //                             counts the size at each start.
 //   recv, mrecv, completions  the size received, from the status
 //   probes, waits, barrier    0
-//   bcast, scatter(v)         at the root: the size sent; in scatter(v) the sum over all ranks,
-//                             also the root. At other ranks: 0.
+//   bcast, scatter(v)         at the root: the size sent; for scatter(v), the sum over all ranks,
+//                             the root included. At other ranks: 0.
 //   gather, allgather         the size of the send block. With MPI_IN_PLACE: the size of this
 //                             rank's block in the receive buffer.
 //   gatherv, allgatherv       the size of the send block. With MPI_IN_PLACE: the size that this
@@ -71,7 +72,7 @@ XYLEM_INLINE Word load_handle(Word at, std::uint32_t i = 0) noexcept {
 /// Size of one element in bytes, according to MPI; 0 if MPI reports no size.
 std::uint64_t type_size(Word datatype) noexcept;
 
-/// Tracks a receive until its completion. If its set of the request table is full, counts the
+/// Tracks a receive until its completion. If the request table has no room for it, counts the
 /// receive as untracked.
 void track_receive(Word request, const Members* members, std::uint32_t comm, std::int32_t peer,
                    std::int32_t tag, RequestKind kind) noexcept;
@@ -80,8 +81,8 @@ void track_persistent(Meaning meaning, RequestKind kind) noexcept;
 /// Tracks a message that a probe has matched. `message` points to its handle.
 void track_message(Word message, const Members* members, Meaning meaning) noexcept;
 
-/// Handles a request that a call did not complete, or completed with an error. `before` and `now`
-/// are the request's handles before and after the call. If they are equal, the request is not
+/// Handles a request that a call did not complete, or that it completed with an error. `before` and
+/// `now` are the request's handles before and after the call. If they are equal, the request is not
 /// completed.
 inline void put_back(TrackedRequest* tracked, Word before, Word now) noexcept {
   if (now == before) {
@@ -90,7 +91,8 @@ inline void put_back(TrackedRequest* tracked, Word before, Word now) noexcept {
     requests.release(tracked);
   }
 }
-/// Handles the completion of `tracked` with `status`. Returns what was received.
+/// Handles the completion of `tracked` with `status`. If a message was received, the result
+/// describes this message.
 Meaning complete(TrackedRequest* tracked, Word request, Word status) noexcept;
 
 // Point to point.
@@ -106,8 +108,8 @@ void after_start(const Call& call, Word request) noexcept;
 void after_startall(const Call& call, std::int32_t count, Word array) noexcept;
 
 // Wait and test of several requests. before_completion() hides the requests from other threads and
-// returns the status array for the real call. `ignore` is the value of `statuses` if the program
-// wants no statuses.
+// returns the status array for the real call. `ignore` is the value that `statuses` has if the
+// program does not want statuses.
 Word before_completion(const Call& call, std::int32_t count, Word array, Word statuses,
                        Word ignore) noexcept;
 /// Call it after a failed waitall, or after a testall that completed nothing. Puts back all
@@ -121,7 +123,7 @@ void before_request_free(Call& call, Word request) noexcept;
 void after_request_free(const Call& call) noexcept;
 void after_request(const Call& call, Word handle) noexcept;  ///< Records only the request.
 
-// Collectives. The table above says what they count.
+// Collectives. The list at the beginning of this file says which bytes they count.
 void after_gather(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
                   Word sendbuf, std::int64_t sendcount, Word sendtype, std::int64_t recvcount,
                   Word recvtype) noexcept;

@@ -81,8 +81,8 @@ struct Alert {
   std::string text;
   double value = 0;  ///< Worst value: seconds, a share, or calls.
   double threshold = 0;
-  bool at_least =
-      false;  ///< True if at least `value` calls were lost, but the exact number is unknown.
+  /// True if at least `value` calls were lost, but the exact number is unknown.
+  bool at_least = false;
   bool operator==(const Alert&) const = default;
 };
 
@@ -118,8 +118,8 @@ struct LostHostNote {
   LeafId leaf{};
   /// Ranks of the host that had not ended.
   std::vector<std::pair<WorldId, std::uint64_t>> ranks;
-  std::uint64_t missing_calls =
-      0;  ///< Number of calls that these ranks have reported but that are not stored.
+  /// Number of calls that these ranks have reported but that are not stored.
+  std::uint64_t missing_calls = 0;
 };
 
 /// Judges windows. Does no I/O. The present time is the end of the newest window. An alert is
@@ -289,8 +289,8 @@ class AlertRules {
   std::vector<Alert> superfluous_;  ///< Duplicates among the alerts of a former front end.
   std::vector<Alert> changed_;
   std::optional<Nanos> now_ns_;
-  std::int64_t part_ =
-      0;  ///< Number of the part that is being filled, counted from the start of the run.
+  /// Number of the part that is being filled, counted from the start of the run.
+  std::int64_t part_ = 0;
   std::int64_t judged_ = 0;
   std::int64_t last_id_ = 0;
 };

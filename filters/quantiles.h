@@ -45,8 +45,8 @@ constexpr wire::FieldNumber kMax = 4;        ///< float64: largest finite value.
 constexpr wire::FieldNumber kNotFinite = 5;
 }  // namespace quantiles
 
-/// Makes "quantiles". If n finite values are sorted in ascending order and numbered from 0,
-/// quantile q is the value with the number floor(q (n - 1)). The error of the result is at most a
+/// Makes "quantiles". The n finite values are sorted in ascending order and numbered from 0.
+/// Quantile q is the value with the number floor(q (n - 1)). The error of the result is at most a
 /// times the absolute value of the quantile.
 ///
 /// make_quantiles() fails if the parameters are invalid. lift() fails if field kValue is missing or

@@ -35,7 +35,7 @@ struct WaveMergerOptions {
   /// first.
   std::size_t max_waiting_bytes = 8u << 20;
   /// If true, packets are merged even if their sources overlap. This is a deliberate error: a test
-  /// uses it to prove that the tree's model detects such errors.
+  /// uses it to prove that the tree's model detects the error.
   bool merge_overlaps = false;
 };
 

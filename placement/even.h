@@ -72,15 +72,15 @@ struct EvenPlacement {
 
 /// Balances `comm_processes` new processes over hosts that already have `occupied[i]` processes.
 /// The same input gives the same result. The time is proportional to hosts times rounds. There are
-/// few rounds, because each further round needs much more unequal loads: for k rounds, a load must
-/// be far above the mean, by a factor that grows like k factorial.
+/// few rounds, because each further round needs much more unequal loads. For k rounds, the distance
+/// of a load from the mean must grow like k factorial.
 ///
 /// `room` is the maximum number of new processes of each host; empty: no limits. A host with room 0
 /// gets no process: its target is its present number of processes.
 ///
 /// Placing 0 processes always succeeds, even without hosts. Fails with kInvalidArgument if there
-/// are processes but no hosts, if check_room() fails, or if there are more than 2^64 - 1 old and
-/// new processes.
+/// are processes but no hosts, or if check_room() fails. Also fails if there are more than 2^64 - 1
+/// old and new processes.
 Result<EvenPlacement> place_evenly(std::span<const std::uint64_t> occupied,
                                    std::uint64_t comm_processes,
                                    std::span<const std::uint64_t> room = {});

@@ -1,7 +1,7 @@
 #pragma once
 
-// Numeric facts about hosts. Fuzzy placement uses them to judge hosts (the factor set U of claim 4
-// of patent CN103051509A).
+// Numeric facts about hosts. Fuzzy placement uses them to judge hosts. They are the factor set U of
+// claim 4 of patent CN103051509A.
 //
 // Facts come from measurements of back ends, from a recorded run, or from a table:
 //

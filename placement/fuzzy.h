@@ -101,7 +101,7 @@ struct FuzzyRound {
 struct FuzzyPlacement {
   /// The rules that were used: without the factors in `left_out`, and with the final weights.
   FuzzyRules rules;
-  std::vector<Fact> left_out;  ///< Factors whose values are unknown for all hosts.
+  std::vector<Fact> left_out;  ///< Factors with values that are unknown for all hosts.
   std::vector<Evaluation> hosts;
   std::vector<FuzzyRound> rounds;  ///< Empty if there is nothing to place.
   /// New processes of each host. The sum is the requested number of processes.

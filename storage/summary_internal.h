@@ -3,9 +3,9 @@
 // Summaries of windows. They make a query over hours as fast as a query over seconds.
 //
 // A row of the table `window_summary` sums up windows of up to kBlockProcesses processes that begin
-// in one slot of time. Level 0 has slots of kSummaryFan windows. The slots of each higher level are
-// kSummaryFan times as long as those of the level below. A slot and block may have several rows;
-// their sums must be added.
+// in one slot of time. Level 0 has slots of kSummaryFan windows. On each higher level, a slot is
+// kSummaryFan times as long as on the level below. A slot and block may have several rows; their
+// sums must be added.
 //
 // The source of level 0 is `profile_row`, and the source of each higher level is the level below.
 // `summary_state.done` of a level is the last row of its source that the level includes. Each row

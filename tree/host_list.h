@@ -28,7 +28,8 @@ constexpr std::size_t kMaxListedHosts = 1u << 20;
 /// message quotes the item:
 /// - an empty item, or a name that is_host_name() refuses;
 /// - a bracket that is open, empty or nested;
-/// - a range that descends or whose ends are not numbers, or a number of more than 18 digits;
+/// - a range that descends, an end of a range that is not a number, or a number of more than 18
+///   digits;
 /// - more hosts than kMaxListedHosts.
 Result<std::vector<std::string>> parse_host_list(std::string_view text);
 

@@ -45,7 +45,7 @@ class AlertIntake {
   /// Gives the notes to the rules, after the noted windows were committed. Returns true if there
   /// are alerts to write.
   bool judge();
-  /// Like judge(), but at the end of the run: no more windows will arrive.
+  /// Call it instead of judge() at the end of the run, when no more windows will arrive.
   bool finish();
   /// Writes the changed alerts. Call it inside a transaction.
   void write();

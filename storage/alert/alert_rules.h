@@ -5,7 +5,7 @@
 // There are four rules. Each rule has a threshold or is off.
 //
 // *Stalled* has a time as its threshold. A rank is stalled if it made no MPI call for this time,
-// while other ranks of the world made calls or wait inside a call. A world is stalled if all ranks
+// but other ranks of the world made calls or wait inside a call. A world is stalled if all ranks
 // are inside calls and no call ended for this time. If a single call took longer than this time,
 // this is reported when the call ends.
 //
@@ -76,8 +76,8 @@ struct Alert {
   std::optional<std::uint64_t> rank = {};
   /// The host's leaf, if the alert is about a host; nullopt: several hosts.
   std::optional<LeafId> leaf = {};
-  /// A sentence for people; programs must not parse it. While the alert is open, it describes the
-  /// present state. After the end of the alert, it describes the worst state.
+  /// A sentence for people; programs must not parse it. While the alert is open, the text describes
+  /// the present state; afterwards it describes the worst state.
   std::string text;
   double value = 0;  ///< Worst value: seconds, a share, or calls.
   double threshold = 0;
@@ -116,7 +116,7 @@ struct SilenceNote {
 /// A lost host.
 struct LostHostNote {
   LeafId leaf{};
-  /// Ranks of the host that had not ended.
+  /// The host's ranks that had not ended.
   std::vector<std::pair<WorldId, std::uint64_t>> ranks;
   /// Number of calls that these ranks have reported but that are not stored.
   std::uint64_t missing_calls = 0;
@@ -282,7 +282,7 @@ class AlertRules {
   std::map<WorldId, World> worlds_;
   std::map<LeafId, Host> hosts_;
   std::map<WorldId, LongCall> long_calls_;
-  /// Calls that began before this time are already reported.
+  /// For each world: calls that began before this time are already reported.
   std::map<WorldId, Nanos> stall_told_ns_;
   std::map<Key, Loss> new_losses_;
   std::map<Key, Open> open_;

@@ -11,9 +11,9 @@
 namespace xylem::storage {
 
 /// Returns the name of the table of these values: `host_value`. Each row has one value; the columns
-/// are leaf, at_ns, name, value. In files before schema 8 the table is called `host_metric`; in
-/// these files it has no values from services. Fails if the file cannot be read (see
-/// RunFile::query).
+/// are leaf, at_ns, name, value. Files before schema 8 have the table `host_metric` instead. In
+/// later files `host_metric` is a view, which also has values from services. Fails if the file
+/// cannot be read (see RunFile::query).
 inline Result<std::string> host_value_table(RunFile& run) {
   const auto found = run.rows("SELECT 1 FROM sqlite_schema WHERE name = 'host_value'");
   if (!found) return unexpected(found.error());
@@ -25,9 +25,9 @@ constexpr const char* kHostValueIndex = "host_value_by_time";
 
 /// Returns SQL that finds, for each leaf and name, the newest value at or before `until_ns`. The
 /// columns of the result are leaf, name, value. `leaves` is SQL that returns the leaves in a column
-/// `leaf`. With the index, the time of the query depends neither on the length of the run nor on
-/// how long a host has been silent. Without the index, all values are read. Fails if the file
-/// cannot be read (see RunFile::query).
+/// `leaf`. Without the index, the query reads all values. With the index, it reads few values, even
+/// if the run is long or a host has been silent for long. Fails if the file cannot be read (see
+/// RunFile::query).
 Result<std::string> newest_host_values(RunFile& run, const std::string& leaves, Nanos until_ns);
 
 }  // namespace xylem::storage

@@ -17,7 +17,7 @@ struct WorldTotals {
   struct World {
     WorldId id{};
     std::uint64_t ranks = 0, complete_ranks = 0;
-    /// Numbers of calls, as in the view `account`.
+    /// Sums of the calls in the view `account`.
     std::uint64_t captured = 0, stored = 0, lost = 0;
     std::uint64_t mpi_ns = 0, bytes = 0;  ///< Time in MPI, and payload of all calls.
   };

@@ -61,9 +61,10 @@ struct RankGridQuery {
 
 /// A grid of ranks and time. The length of a slot is a multiple of the run's window length, so no
 /// window is in two slots. The range is extended to whole windows. If millions of rows of the store
-/// would have to be read, the range is extended to whole groups of 8, 64, 512 or 4096 windows. For
-/// the share of time in MPI, divide a cell of kMpi by the slot's length and by the row's number of
-/// ranks. If ranks have several threads, the share may be above 1.
+/// would have to be read, the range is extended further, to whole groups of windows. A group then
+/// has 8, 64, 512 or 4096 windows. For the share of time in MPI, divide a cell of kMpi by the
+/// slot's length and by the row's number of ranks. If ranks have several threads, the share may be
+/// above 1.
 struct RankGrid {
   struct Row {
     std::uint64_t first_rank = 0, ranks = 0;
@@ -216,7 +217,7 @@ struct HostTable {
   };
   Scope scope;
   std::vector<Host> hosts;
-  std::vector<std::string> series;  ///< Names, sorted.
+  std::vector<std::string> series;  ///< Names of the series of hosts, sorted.
   /// Names of series of ranks. A series of hosts may have the same name.
   std::vector<std::string> rank_series;
 };

@@ -21,8 +21,8 @@ class RangeLedger {
   /// Returns the stored ranges that overlap [first, end) or are adjacent to it.
   IntervalSet near(std::int64_t owner, std::uint64_t first, std::uint64_t end);
 
-  /// Adds a range. No number of the range must be stored already. `near` is the result of near()
-  /// for this range.
+  /// Adds a range. It must not overlap a stored range. `near` is the result of near() for this
+  /// range.
   void insert(std::int64_t owner, std::uint64_t first, std::uint64_t end, const IntervalSet& near);
 
  private:

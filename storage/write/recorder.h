@@ -63,7 +63,8 @@ struct Batch {
 
 /// The outcome of a batch.
 struct Recorded {
-  /// Packets to acknowledge: committed now or known before. Empty if the commit failed.
+  /// Packets to acknowledge: they are committed now, or were stored before. Empty if the commit
+  /// failed.
   std::vector<wire::PacketId> stored;
   /// Contributions that leaves must send again. They were in merged packets with other
   /// contributions that were already stored, so the whole packets were dropped.

@@ -112,16 +112,16 @@ struct ClockRow {
 /// The outcome of a packet. It is valid only if the next commit succeeds.
 struct PutOutcome {
   enum class Kind {
-    kStored,       ///< All sources were new.
-    kDuplicate,    ///< All sources were known. The packet is dropped but must be acknowledged.
-    kPartlyKnown,  ///< The packet is dropped; each leaf in `missing` must resend its contribution
-                   ///< alone.
+    kStored,     ///< All sources were new.
+    kDuplicate,  ///< All sources were known. The packet is dropped but must be acknowledged.
+    /// The packet is dropped. Each leaf in `missing` must resend its contribution, marked `alone`.
+    kPartlyKnown,
   };
   Kind kind = Kind::kStored;
   IntervalSet missing;
   /// Set only for packets of the run's streams in which the waves need different treatment.
-  /// `settled` has the parts to acknowledge, `again` has the parts to resend alone. If both lists
-  /// are empty, `kind` applies to the whole packet.
+  /// `settled` has the parts to acknowledge; `again` has the parts to resend, marked `alone`. If
+  /// both lists are empty, `kind` applies to the whole packet.
   std::vector<wire::PacketId> settled{}, again{};
 };
 
@@ -173,9 +173,9 @@ class Store {
   virtual Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) = 0;
 
   /// Notes that a leaf is silent and has not sent its last packet. If the leaf is a host's agent,
-  /// the accounts of its ranks stay incomplete, and `loss` has the reason. If the leaf is a
-  /// program, its stream accounts stay incomplete; the reason is then in the row of put_node(). If
-  /// `reason` is empty, the leaf has reported again, and the loss is undone. end_run() makes the
+  /// the accounts of its ranks stay incomplete, and the view `loss` has the reason. If the leaf is
+  /// a program, its stream accounts stay incomplete; the reason is then in the row of put_node().
+  /// If `reason` is empty, the leaf has reported again, and the loss is undone. end_run() makes the
   /// loss final.
   virtual Result<void> put_host_lost(LeafId leaf, const std::string& reason) = 0;
 
@@ -227,7 +227,7 @@ std::unique_ptr<Store> make_memory_store();
 class MemoryRun {
  public:
   /// If `checks_epoch` is false, a superseded store can still commit. This is a deliberate error: a
-  /// test uses it to prove that the tree's model detects such errors.
+  /// test uses it to prove that the tree's model detects the error.
   explicit MemoryRun(bool checks_epoch = true);
   ~MemoryRun();
   MemoryRun(const MemoryRun&) = delete;

@@ -21,8 +21,8 @@ namespace xylem::storage {
 /// Latin-1.
 std::string to_json(const wire::Fields& fields);
 
-/// Like SqliteIntake, it works inside a transaction of the caller, and the caller checks the
-/// connection's failure.
+/// Call the functions inside a transaction. The caller checks the connection's failure, as for
+/// SqliteIntake.
 ///
 /// For each leaf, a ledger of wave numbers decides whether a wave is new. The ledger contains both
 /// stored waves and waves that were given up. One row has the stored parts of a wave; later parts

@@ -13,8 +13,8 @@ namespace xylem::storage {
 
 /// Sums up committed rows in batches of limited size. Uses one connection, inside a transaction
 /// that the caller began. The connection keeps a failure. The file has the number of the last row
-/// that is summed up, and the work always continues after this row, even after a rollback or a
-/// crash. The state in memory is only used to decide when the next batch is due.
+/// that is summed up. The work always continues after this row, even after a rollback or a crash.
+/// The state in memory is only used to decide when the next batch is due.
 ///
 /// A batch sums up rows in the order of the file. It ends before the slot that is still being
 /// written. A batch has at most about 130000 rows, and writes at most 512 summaries. It needs at

@@ -79,16 +79,19 @@ constexpr std::size_t kMaxPluginBytes = 64u << 20;
 /// the copy is unloaded.
 ///
 /// Fails in these cases. The message has the file's name and the reason.
-///   kNotFound          no such file; the file has no aggregation of this name (the message lists
-///                      the names it has)
-///   kPermissionDenied  the path is not absolute; not a regular file; not owned by root or by this
-///                      process's user; writable by group or others
-///   kCorrupt           a different SHA-256;
-///                      not a shared object for this machine, or it needs symbols that are missing;
-///                      not a plugin (xylem_plugin is missing); a later ABI version;
-///                      a missing entry point
-///   kInvalidArgument   invalid parameters; the plugin's own message
-///   kExhausted         larger than kMaxPluginBytes; no memory or descriptor for the copy
+///   kNotFound          the file does not exist; or it has no aggregation of this name: then the
+///                      message lists the names of its aggregations
+///   kPermissionDenied  the path is not absolute; or the file is not a regular file; or its owner
+///   is
+///                      neither root nor this process's user; or group or others may write it
+///   kCorrupt           the file has a different SHA-256; or it is not a shared object for this
+///                      machine; or it needs symbols that are missing; or it is not a plugin, that
+///                      is, xylem_plugin() is missing; or it has a later ABI version; or its table
+///                      lacks a function
+///   kInvalidArgument   the parameters are invalid; the message is the plugin's own
+///   kExhausted         the file is larger than kMaxPluginBytes; or there is no memory or
+///   descriptor
+///                      for the copy
 ///
 /// A plugin has all rights of the process that loads it. If the plugin crashes or hangs, the
 /// process crashes or hangs too. Then only the rest of the tree can repair the loss.

@@ -30,11 +30,11 @@ class MulticastCut {
   /// narrowing, the message is the whole multicast. Otherwise the message has one of these shares:
   ///   kPart     the leaf's part
   ///   kNothing  the leaf is not a recipient, or the narrowing gives it nothing
-  ///   kFailed   the narrowing failed, or this node refused it, or the part is too large for
-  ///             a frame; see failure()
+  ///   kFailed   the narrowing failed, or this node could not make the narrowing, or the part is
+  ///             too large for a frame; see failure()
   std::optional<wire::Multicast> for_leaf(LeafId leaf);
 
-  /// The reason of the last kFailed; nullopt if no share has failed.
+  /// Returns the reason of the last kFailed; nullopt if no share has failed.
   const std::optional<Error>& failure() const noexcept { return failure_; }
 
  private:

@@ -12,8 +12,8 @@ namespace xylem::filters {
 
 /// Copies the file and returns a descriptor of the copy. A process that has this descriptor can
 /// load the copy from the path name_of_copy(), even if the file was changed or removed. Fails if
-/// plugin_fingerprint() fails. If `announced` is not null, fails with kCorrupt if the SHA-256 is
-/// another one. Fails with kExhausted if there is no memory or descriptor for the copy.
+/// plugin_fingerprint() fails. Fails with kCorrupt if `announced` is not null and the file has
+/// another SHA-256. Fails with kExhausted if there is no memory or descriptor for the copy.
 Result<UniqueFd> copy_plugin(const std::string& path, const Sha256* announced = nullptr);
 
 /// Returns the path of a copy. The path is valid in a process that has this descriptor.

@@ -39,8 +39,9 @@ std::size_t fanout(std::size_t back_ends, std::size_t internal_leaves);
 /// Chooses a leaf for each new back end. `back_ends[i]` is the host of back end i, and entry i of
 /// the result is an index in `leaves`. The caller must then update the counts in `leaves`.
 ///
-/// - `fanout` is computed for all attached and new back ends, and no leaf gets more. A leaf that
-///   already has more, because other leaves were lost, gets no new back end.
+/// - No leaf gets more than `fanout` back ends, where `fanout` is computed for all attached and new
+///   back ends. A leaf may already have more, because other leaves were lost; then it gets no new
+///   back end.
 /// - First, as many back ends as possible get a leaf on the back end's own host. If a host has
 ///   several leaves, the least loaded leaf gets the back end.
 /// - Then each of the other back ends, in order, gets the least loaded leaf. On all ties, the

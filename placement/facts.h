@@ -108,8 +108,8 @@ Result<FactTable> read_fact_table(const std::string& path);
 /// facts. Hosts of the table that are not in `hosts` are skipped, so that one table can be used for
 /// all jobs.
 ///
-/// Names match if they are equal, or if one is the other without its domain. A name that matches
-/// several hosts means all these hosts.
+/// Names match if they are equal, or if one is the other name without the domain. If a name matches
+/// several hosts, it means all these hosts.
 ///
 /// Fails with kNotFound if the table names none of the hosts. Both spans must have the same size.
 Result<void> add_facts(const FactTable& table, std::span<tree::Host> hosts,

@@ -63,7 +63,7 @@ struct PlannedCommProcess {
 struct Plan {
   tree::Topology topology;  ///< The inner tree and the names of its processes.
   std::vector<PlannedCommProcess> comm_processes;  ///< Node n is entry n - 1.
-  /// In the order of node ids. Each has 0 back ends. Never empty.
+  /// In the order of node ids; `back_ends` is 0 in each. Never empty.
   std::vector<InternalLeaf> internal_leaves;
   std::optional<EvenPlacement> even;  ///< The steps of even placement; set only for Policy::kEven.
   /// The steps of fuzzy placement; set only for Policy::kFuzzy. If the shape is a file, `even` and

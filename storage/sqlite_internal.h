@@ -48,13 +48,13 @@ class Connection {
   /// `flags` are passed to sqlite3_open_v2(). With SQLITE_OPEN_URI, a path that starts with "file:"
   /// is a URI.
   Result<void> open(const std::string& path, int flags, const std::string& name_for_people);
-  /// Closes an owned connection. All its statements must be destroyed before.
+  /// Closes an owned connection. All statements of the connection must be destroyed before.
   void close();
 
   sqlite3* handle() const { return handle_; }
   const std::string& name() const { return name_; }
 
-  /// Runs statements whose results are not needed.
+  /// Runs statements and ignores their results.
   void execute(const char* sql);
 
   bool ok() const { return !failure_; }

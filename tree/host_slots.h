@@ -26,7 +26,7 @@ constexpr std::uint32_t kMaxSlots = 1'000'000;
 /// line has one of these forms:
 ///
 ///   node1 slots=4 max_slots=8      Open MPI; slots, cpus, cpu and count mean the same
-///   ada@node2                      the same, with a user
+///   ada@node2                      Open MPI with a user name, which is ignored
 ///   node3:4 binding=rr             MPICH's Hydra
 ///   node[4-6]:2                    a list of hosts (host_list.h) with 2 slots each
 ///   node4                          1 slot; PBS lists a host once for each slot

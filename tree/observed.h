@@ -21,8 +21,8 @@ struct ObservedProcess {
 
 /// Returns the tree of these processes; their order does not matter. Children are in the order of
 /// their ids. The processes on one host get the numbers 0, 1, ... in the order of their ids.
-/// Processes that are not below the front end are left out: a parent is missing, or there is a
-/// cycle.
+/// Processes that are not below the front end are left out. This happens if a parent is missing, or
+/// if there is a cycle.
 ///
 /// Fails with kNotFound if the front end is missing. Fails with kInvalidArgument if is_host_name()
 /// refuses a host's name, or if an id occurs twice.

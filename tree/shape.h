@@ -57,7 +57,7 @@ std::string to_text(const Shape& shape);
 /// Makes the tree of a shape for this number of back ends.
 ///
 ///   kary:2, 8 back ends              4 internal leaves and 2 nodes above them
-///   kary:16, at most 16 back ends    the only the front end: it is the internal leaf
+///   kary:16, at most 16 back ends    only the front end, which is the internal leaf
 ///   kary:8, 65 back ends             9 internal leaves and 2 nodes above, with 5 and 4 children
 ///
 /// The nodes of a level are divided among the nodes of the level above. The children of a node are

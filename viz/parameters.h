@@ -48,7 +48,8 @@ class Target {
   std::size_t choice(const std::string& name, std::string_view choices);
 
   /// Returns an error for the first parameter with a wrong value. If there is none, returns an
-  /// error for a parameter that the caller has not read; nullopt if all were read.
+  /// error for a parameter that the caller has not read. If all parameters were read, returns
+  /// nullopt.
   std::optional<Error> fault() const;
 
   /// Returns the target without the parameter `name`. The rest is unchanged.

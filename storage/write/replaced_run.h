@@ -26,7 +26,7 @@ class ReplacedRun {
  public:
   /// Renames the file at `path`. With `overwrite`, any run of xylem is renamed; without
   /// `overwrite`, only an ended run without data. Any other file is left unchanged, and
-  /// make_sqlite_store() decides about it. Fails with
+  /// make_sqlite_store() decides about it. Fails with these codes:
   ///   kInvalidArgument   with `overwrite`: the existing file is not a run of xylem,
   ///   kUnavailable       another process is writing it,
   ///   kPermissionDenied, kInternal   the system does not allow the renaming.

@@ -28,18 +28,18 @@ struct ClaimedFile {
 /// Creates an empty file at `path`, mode 0600. With `overwrite`, an existing run of xylem is
 /// removed first, with its files -wal and -shm. No other file is ever removed. If `lock` is true,
 /// the file is locked with flock(). Pass false on network file systems: there the lock would block
-/// readers. Fails with
+/// readers. Fails with these codes:
 ///   kAlreadyExists     the file exists and `overwrite` is false,
 ///   kInvalidArgument   the path is not a regular file, or the file is not a run of xylem,
 ///   kUnavailable       another process is writing it,
 ///   kPermissionDenied, kNotFound, kExhausted, kInternal   the system refuses to create the file.
 Result<ClaimedFile> claim_file(const std::string& path, bool overwrite, bool lock);
 
-/// Checks that a new run may replace the file at `path`: it must be a run of xylem, and no process
-/// must be writing it. With `lock`, the file is locked with flock() until the returned descriptor
-/// is closed. Fails with kInvalidArgument if the file is not a run of xylem. Fails with
-/// kUnavailable if another process is writing it, and with kPermissionDenied or kNotFound if it
-/// cannot be opened.
+/// Checks that a new run may replace the file at `path`: the file is a run of xylem, and no process
+/// is writing it. With `lock`, the file is locked with flock() until the returned descriptor is
+/// closed. Fails with kInvalidArgument if the file is not a run of xylem. Fails with kUnavailable
+/// if another process is writing it, and with kPermissionDenied or kNotFound if it cannot be
+/// opened.
 Result<UniqueFd> hold_old_run(const std::string& path, bool lock);
 
 /// Opens a file that a former process of the same run has created, to continue it. With `lock`,
@@ -86,8 +86,8 @@ Result<std::string> make_live_folder();
 /// failure.
 void remove_database(const std::string& path);
 
-/// Returns true if the file can grow to `bytes`: its disk has enough free space, and this process's
-/// file size limit allows it.
+/// Returns true if the file can grow to `bytes`: the disk has enough free space, and the process's
+/// file size limit allows this size.
 bool fits_file(const std::string& path, std::uint64_t bytes);
 
 /// Reserved disk space. A file without a name occupies the space, so the space is freed when the

@@ -18,10 +18,10 @@ namespace xylem::viz {
 
 using Token = net::Key;
 
-/// Reads the token from a file. If the file does not exist, creates it with a new token. Fails with
-/// kPermissionDenied if the file does not belong to this user, or does not have mode 0600. Also
-/// fails with kPermissionDenied if it cannot be read or created. Fails with kInvalidArgument if the
-/// file contains no token.
+/// Reads the token from a file. If the file does not exist, creates it with a new token and mode
+/// 0600. Fails with kPermissionDenied if the file does not belong to this user, or if group or
+/// others have access to it. Also fails with kPermissionDenied if it cannot be read or created.
+/// Fails with kInvalidArgument if the file contains no token.
 Result<Token> token_from_file(const std::string& path);
 
 struct AccessOptions {

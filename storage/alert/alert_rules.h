@@ -5,9 +5,10 @@
 // There are four rules. Each rule has a threshold or is off.
 //
 // *Stalled* has a time as its threshold. A rank is stalled if it made no MPI call for this time,
-// but other ranks of the world made calls or wait inside a call. A world is stalled if all ranks
-// are inside calls and no call ended for this time. If a single call took longer than this time,
-// this is reported when the call ends.
+// but other ranks of the world made calls or wait inside a call. There are two exceptions. A rank
+// that a signal has stopped is always stalled. If more than half of the ranks are outside of MPI,
+// they are not stalled. A world is stalled if all ranks are inside calls and no call ended for this
+// time. If a single call took longer than this time, this is reported when the call ends.
 //
 // *Imbalance* compares the shares of time that ranks spend in MPI. Its value is the mean share of
 // the world minus the smallest share. The ranks with the smallest shares compute while the others
@@ -123,9 +124,12 @@ struct LostHostNote {
 };
 
 /// Judges windows. Does no I/O. The present time is the end of the newest window. An alert is
-/// raised once, when the condition of the rule has been true for a whole span. It is closed when
-/// the value is below three quarters of the threshold. So a value around the threshold gives only
-/// one alert. An alert for a stall is closed at the next call.
+/// raised once and stays open for some time:
+/// - *Stalled* is closed at the next call.
+/// - *Imbalance* and *late* compare shares over a whole span. They are closed when the value is
+///   below three quarters of the threshold. So a value around the threshold gives only one alert.
+/// - *Loss* is closed if no call was lost for a span. An alert for a lost host is closed when the
+///   host reports again.
 ///
 /// *Stalled*, *imbalance* and *late* have at most one open alert for each world. It may be about
 /// several ranks, and these ranks may change. It stays open if the next evaluation finds at least

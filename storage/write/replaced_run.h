@@ -19,9 +19,9 @@ struct ReplaceOptions {
 /// destroys no data. The file `PATH` is renamed to `PATH.before-RUN_ID`, in the same folder.
 ///
 /// Call set_aside() before the new store is made. Call keep_new() if the new run has recorded data,
-/// or undo() if it has ended without data. If keep_new(), undo() and release() were not called, the
-/// destructor calls undo(). The store must be closed before undo(). If the process is killed before
-/// undo() or keep_new(), its successor calls of_former(). Not thread-safe.
+/// or undo() if it has ended without data. If a file is still set aside and release() was not
+/// called, the destructor calls undo(). The store must be closed before undo(). If the process is
+/// killed before undo() or keep_new(), its successor calls of_former(). Not thread-safe.
 class ReplacedRun {
  public:
   /// Renames the file at `path`. With `overwrite`, any run of xylem is renamed; without

@@ -37,7 +37,8 @@ class RunRecord {
   /// Begins the run: sets an earlier run's file aside, makes the store and calls
   /// Store::begin_run(). Fails if ReplacedRun::set_aside(), make_sqlite_store() or
   /// Store::begin_run() fails. In a successor, continues the former store; fails if
-  /// resume_sqlite_store() fails. If open() fails, a file that was set aside is renamed back.
+  /// resume_sqlite_store() fails. If open() fails while a file is set aside, this file is renamed
+  /// back and the new run's file is removed.
   static Result<RunRecord> open(const RecordOptions& options);
 
   /// Returns the store. It is valid until end().

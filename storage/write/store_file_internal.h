@@ -102,7 +102,7 @@ class Reserve {
   ~Reserve() { release(); }
 
   /// Reserves `bytes` on the disk of `path`. Reserves nothing if there is not enough space. Lowers
-  /// a file size limit by at most a quarter of the limit.
+  /// a file size limit by `bytes`, but by at most a quarter.
   void take(const std::string& path, std::size_t bytes);
   void release();
   bool holds() const { return static_cast<bool>(file_); }

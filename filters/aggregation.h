@@ -86,8 +86,9 @@ constexpr std::size_t kMaxPluginBytes = 64u << 20;
 ///                      neither root nor this process's user; or group or others may write it
 ///   kCorrupt           the file has a different SHA-256; or it is not a shared object for this
 ///                      machine; or it needs symbols that are missing; or it is not a plugin, that
-///                      is, xylem_plugin() is missing; or it has a later ABI version; or its table
-///                      lacks a function
+///                      is, xylem_plugin() is missing or fails; or it has a later ABI version; or
+///                      its table lacks a function; or it crashes, throws or hangs while it is
+///                      loaded in a child process, as a trial
 ///   kInvalidArgument   the parameters are invalid; the message is the plugin's own
 ///   kExhausted         the file is larger than kMaxPluginBytes; or there is no memory or
 ///   descriptor

@@ -33,7 +33,7 @@ constexpr std::uint32_t kMaxSlots = 1'000'000;
 ///
 /// If several lines name a host, their slots are added up. Hosts are in the order of their first
 /// lines. Keywords of the two launchers that do not concern placement are skipped: max_slots,
-/// max-slots, slots_max, binding, map, ifname, user, username.
+/// max-slots, slots_max, slots-max, binding, map, ifname, user, username.
 ///
 /// `source` is the file's name in error messages, which have the form `SOURCE:LINE: what, what to
 /// do`. Safe on any input. Fails with kInvalidArgument in these cases:

@@ -45,8 +45,8 @@ std::size_t cells(std::string_view text);
 enum class Align { kLeft, kRight };
 
 /// Returns printable text with exactly `width` cells. A short text is padded. A long text is cut
-/// and ends with an ellipsis, or with "~" if `utf8` is false. With kRight, all characters of a long
-/// text become "#", because a cut number would be wrong.
+/// and ends with an ellipsis, or with "~" if `utf8` is false. With kRight, a long text is replaced
+/// by `width` times "#", because a cut number would be wrong.
 std::string padded(std::string_view text, std::size_t width, bool utf8, Align align = Align::kLeft);
 
 /// Returns a bar with `width` cells: first `part` in full cells, then `rest` in lighter cells. Both

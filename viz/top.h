@@ -72,7 +72,7 @@ struct TopScreen {
 
 /// Draws the answers. If a part is empty or was not queried, a line says so. If the width is at
 /// least 140 cells, the overview has two columns. Numbers have a unit, and estimates begin with
-/// "~". All digits of a number that does not fit become "#".
+/// "~". A number that does not fit is replaced by "#" characters.
 TopScreen draw_top(const TopAnswers& answers, const TopChoice& choice, const ScreenForm& form);
 
 }  // namespace xylem::viz

@@ -45,7 +45,8 @@ Result<void> check_identity(const wire::PacketId& id);
 
 /// Decodes the payload as far as a store needs it; the columns of a chunk are not decoded. The
 /// result is a Defect if the payload cannot be decoded, and in these cases:
-/// - a window or tombstone has a leaf that is not among the packet's sources;
+/// - a window or tombstone has a leaf that is not among the packet's sources;- a registration has
+///   several sources;
 /// - the number of events of a chunk differs from the length of the packet's range;
 /// - a series packet does not have exactly one sample, or the service has not taken this sample.
 Content open_payload(const wire::Packet& packet);

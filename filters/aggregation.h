@@ -79,20 +79,17 @@ constexpr std::size_t kMaxPluginBytes = 64u << 20;
 /// the copy is unloaded.
 ///
 /// Fails in these cases. The message has the file's name and the reason.
-///   kNotFound          the file does not exist; or it has no aggregation of this name: then the
-///                      message lists the names of its aggregations
-///   kPermissionDenied  the path is not absolute; or the file is not a regular file; or its owner
-///   is
-///                      neither root nor this process's user; or group or others may write it
-///   kCorrupt           the file has a different SHA-256; or it is not a shared object for this
-///                      machine; or it needs symbols that are missing; or it is not a plugin, that
-///                      is, xylem_plugin() is missing or fails; or it has a later ABI version; or
-///                      its table lacks a function; or it crashes, throws or hangs while it is
-///                      loaded in a child process, as a trial
-///   kInvalidArgument   the parameters are invalid; the message is the plugin's own
-///   kExhausted         the file is larger than kMaxPluginBytes; or there is no memory or
-///   descriptor
-///                      for the copy
+/// - kNotFound: the file does not exist, or it has no aggregation of this name. In the second case
+///   the message lists the names of its aggregations.
+/// - kPermissionDenied: the path is not absolute, or the file is not a regular file. Also if the
+///   owner of the file is neither root nor this process's user, or if group or others may write it.
+/// - kCorrupt: the file has a different SHA-256, is not a shared object for this machine, or needs
+///   symbols that are missing. Also if it is not a plugin (xylem_plugin() is missing or fails), has
+///   a later ABI version, or lacks a function in its table. Also if it crashes, throws or hangs
+///   when a child process loads it as a trial.
+/// - kInvalidArgument: the parameters are invalid. The message is the plugin's own.
+/// - kExhausted: the file is larger than kMaxPluginBytes, or there is no memory or descriptor for
+///   the copy.
 ///
 /// A plugin has all rights of the process that loads it. If the plugin crashes or hangs, the
 /// process crashes or hangs too. Then only the rest of the tree can repair the loss.

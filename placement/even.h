@@ -5,23 +5,24 @@
 //
 // Host i already has OS[i] processes. The steps place n communication processes on m hosts:
 //
-//   1, 2  sum = OS[0] + ... + OS[m-1] + n;  quo and rem: quotient and remainder of sum / m
-//   3, 4  the target of host i is TS[i] = quo; the first rem hosts get one more
-//   5     a host with OS[i] > TS[i] is too full and is removed: its target is TS[i] = OS[i], and
+//   1, 2  sum = OS[0] + ... + OS[m-1] + n. quo and rem are the quotient and remainder of sum / m
+//   3, 4  the target of host i is TS[i] = quo. The first rem hosts get one more
+//   5     if OS[i] > TS[i], host i is too full. It is removed: its target is TS[i] = OS[i], and
 //         OS[i] is subtracted from sum
-//   6, 7  if step 5 removed a host: quo and rem are computed again, from the new sum and the number
+//   6, 7  if step 5 removed a host, quo and rem are computed again, from the new sum and the number
 //         of remaining hosts. The target of a remaining host is quo; the first rem of these hosts
 //         get one more. Step 5 is repeated for these hosts
 //   8     host i gets AS[i] = TS[i] - OS[i]
 //
 // Examples:
 //
-//   OS = 4 4 4 4, n = 3: sum = 19, TS = 5 5 5 4; AS = 1 1 1 0
-//   OS = 16 0 0,  n = 2: sum = 18, TS = 6 6 6; 16 is removed; sum = 2 over 2: AS = 0 1 1
-//   OS = 5 3 1 1, n = 6: sum = 16, TS = 4 4 4 4; 5 is removed; sum = 11 over 3, TS = 5 4 4 3;
-//                        AS = 0 1 3 2
-//   OS = 8 2 2 0, n = 4: sum = 16, TS = 4 4 4 4; 8 is removed; sum = 8 over 3, quo = 2, rem = 2,
-//                        TS = 8 3 3 2; AS = 0 1 1 2
+//   OS = 4 4 4 4, n = 3: sum = 19, TS = 5 5 5 4. The result is AS = 1 1 1 0
+//   OS = 16 0 0,  n = 2: sum = 18, TS = 6 6 6. Host 0 is removed. For the other 2 hosts, sum = 2,
+//                        TS = 16 1 1. The result is AS = 0 1 1
+//   OS = 5 3 1 1, n = 6: sum = 16, TS = 4 4 4 4. Host 0 is removed. For the other 3 hosts,
+//                        sum = 11, TS = 5 4 4 3. The result is AS = 0 1 3 2
+//   OS = 8 2 2 0, n = 4: sum = 16, TS = 4 4 4 4. Host 0 is removed. For the other 3 hosts,
+//                        sum = 8, TS = 8 3 3 2. The result is AS = 0 1 1 2
 //
 // The greedy rule gives the same result: one after another, each process goes to the least loaded
 // host. On ties, the host with the lowest index gets it.

@@ -6,9 +6,9 @@
 //   CP, root:  merge(state, state)       ->  state
 //   root:      finish(state)             ->  what the user of the stream receives
 //
-// States are sent, journalled and merged again; only the root computes results. The header of each
-// built-in aggregation declares its input and output fields. docs/filters.md lists all fields in
-// one table.
+// A state can be sent, journalled and merged again; only the root computes results. For each
+// built-in aggregation, a header declares the input and output fields. docs/filters.md lists all
+// fields in one table.
 
 #include <array>
 #include <cstdint>
@@ -22,15 +22,16 @@
 
 namespace xylem::filters {
 
-/// A commutative monoid over Fields. For states of disjoint leaves, merge() is associative and
-/// commutative. So the result does not depend on the tree or on the order of merging. For integers,
-/// counts, buckets, sets, minimum and maximum, the result is exactly the same. For floating-point
-/// sums, it is the same within the bound that the filter's header gives. An aggregation object has
-/// no mutable state, so threads may call it concurrently. An inbox, its
-/// reducer and a leaf hold the same object, so it is a `shared_ptr` everywhere.
+/// An aggregation. For states of disjoint leaves, merge() must be associative and commutative. So
+/// the result does not depend on the tree or on the order of merging. For integers, counts,
+/// buckets, sets, minimum and maximum, the result is exactly the same in every tree. For
+/// floating-point sums, it is the same within the bound that the filter's header gives.
 ///
-/// States come from peers. So merge() and finish() check their arguments and fail instead of
-/// crashing.
+/// An aggregation object has no mutable state, so threads may call it concurrently. Several parts
+/// of a process share one object, so it is always passed as a `shared_ptr`.
+///
+/// States come from other hosts and may be invalid. So merge() and finish() must check their
+/// arguments, and must fail instead of crashing.
 class Aggregation {
  public:
   Aggregation() = default;
@@ -38,22 +39,23 @@ class Aggregation {
   Aggregation& operator=(const Aggregation&) = delete;
   virtual ~Aggregation() = default;
 
-  /// Fails with kInvalidArgument if the fields are invalid. The message names the filter, the
-  /// field, and what the filter accepts.
+  /// Makes the state of one leaf. Fails with kInvalidArgument if the fields are invalid. The
+  /// message names the filter, the field, and the values that the filter accepts.
   virtual Result<wire::Fields> lift(LeafId leaf, const wire::Fields& sent) const = 0;
 
   /// Merges `other` into `state`. Fails with kInvalidArgument if `state` or `other` is not a state.
   /// Also fails if types or lengths differ, or if both contain the same leaf. After a failure
-  /// `state` is unusable. So a caller that wants to forward both states must keep copies.
+  /// `state` is unusable. If the caller then wants to forward both states, it must have kept a
+  /// copy.
   virtual Result<void> merge(wire::Fields& state, const wire::Fields& other) const = 0;
 
-  /// Fails with kInvalidArgument if the argument is not a state.
+  /// Computes the result from a state. Fails with kInvalidArgument if the argument is not a state.
   virtual Result<wire::Fields> finish(wire::Fields state) const = 0;
 };
 
 /// Makes a built-in aggregation by its name: "sum", "min", "max" or "count" (elementwise.h),
-/// "moments", "concatenation", "histogram", "quantiles", "top", "classes" or "matrix". Each of the
-/// last seven has a header with its name.
+/// "moments", "concatenation", "histogram", "quantiles", "top", "classes" or "matrix". For each of
+/// the last seven there is a header with the same name.
 ///
 /// Fails with kNotFound if the name is unknown; the message lists all names. Fails with
 /// kInvalidArgument if the parameters are invalid.
@@ -62,33 +64,35 @@ Result<std::shared_ptr<const Aggregation>> make_aggregation(const std::string& n
 
 using Sha256 = std::array<std::uint8_t, 32>;
 
-/// Returns the hash of a plugin's file. The node that announces a plugin to the others needs it.
-/// Fails with kNotFound if the file cannot be opened. Fails with kPermissionDenied for the same
-/// reasons as load_aggregation(). Fails with kExhausted if the file is larger than kMaxPluginBytes.
+/// Returns the SHA-256 of a plugin's file. The node that opens a stream with the plugin sends the
+/// hash to the other nodes. Fails with kNotFound if the file cannot be opened. Fails with
+/// kPermissionDenied in the cases that load_aggregation() lists. Fails with kExhausted if the file
+/// is larger than kMaxPluginBytes.
 Result<Sha256> plugin_fingerprint(const std::string& path);
 
-/// Maximum size of a plugin's file.
+/// Maximum size of a plugin's file in bytes.
 constexpr std::size_t kMaxPluginBytes = 64u << 20;
 
-/// Makes an aggregation of a shared object (filters/plugin.h). The file is copied, the copy must
-/// have the hash `sha256`, and the copy is loaded. So later changes of the file have no effect, and
-/// two versions of a file can be loaded at the same time. The copy is unloaded together with its
-/// last aggregation.
+/// Makes an aggregation from a shared object (filters/plugin.h). The file is copied, and the copy
+/// is loaded if its hash is `sha256`. So later changes of the file have no effect, and two versions
+/// of a file can be loaded at the same time. When the last aggregation of the copy is destroyed,
+/// the copy is unloaded.
 ///
 /// Fails in these cases. The message has the file's name and the reason.
-///   kNotFound          no such file; the file has no aggregation of this name (the message lists
-///                      the names it has)
-///   kPermissionDenied  the path is not absolute; not a regular file; not owned by root or by this
-///                      process's user; writable by group or others
-///   kCorrupt           a different SHA-256;
-///                      not a shared object for this machine, or it needs symbols that are missing;
-///                      not a plugin (xylem_plugin is missing); a later ABI version;
-///                      a missing entry point
-///   kInvalidArgument   invalid parameters; the plugin's own message
-///   kExhausted         larger than kMaxPluginBytes; no memory or descriptor for the copy
+/// - kNotFound: the file does not exist, or it has no aggregation of this name. In the second case
+///   the message lists the names of its aggregations.
+/// - kPermissionDenied: the path is not absolute, or the file is not a regular file. Also if the
+///   owner of the file is neither root nor this process's user, or if group or others may write it.
+/// - kCorrupt: the file has a different SHA-256, is not a shared object for this machine, or needs
+///   symbols that are missing. Also if it is not a plugin (xylem_plugin() is missing or fails), has
+///   a later ABI version, or lacks a function in its table. Also if it crashes, throws or hangs
+///   when a child process loads it as a trial.
+/// - kInvalidArgument: the parameters are invalid. The message is the plugin's own.
+/// - kExhausted: the file is larger than kMaxPluginBytes, or there is no memory or descriptor for
+///   the copy.
 ///
 /// A plugin has all rights of the process that loads it. If the plugin crashes or hangs, the
-/// process crashes or hangs, too. Only the tree can recover from that.
+/// process crashes or hangs too. Then only the rest of the tree can repair the loss.
 Result<std::shared_ptr<const Aggregation>> load_aggregation(const std::string& path,
                                                             const Sha256& sha256,
                                                             const std::string& name,

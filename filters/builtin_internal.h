@@ -1,7 +1,7 @@
 #pragma once
 
-// Functions for the built-in aggregations: error messages, reading states from peers, and
-// arithmetic with numbers of any type.
+// Functions for the built-in aggregations: error messages, reading of states that peers have sent,
+// and arithmetic with numbers of any type.
 
 #include <cmath>
 #include <cstdint>
@@ -19,19 +19,20 @@
 
 namespace xylem::filters::internal {
 
-/// The error kInvalidArgument with the text "FILTER: WHY".
+/// Returns the error kInvalidArgument with the text "FILTER: WHY".
 Unexpected refused(std::string_view filter, const std::string& why);
 
-/// The error "FILTER: field N is TYPE; it takes WHAT". If `found` is nullptr, the message says that
-/// the field is missing.
+/// Returns the error "FILTER: field N is TYPE; it takes WHAT". If `found` is nullptr, the message
+/// says that the field is missing.
 Unexpected not_taken(std::string_view filter, wire::FieldNumber number,
                      const wire::FieldValue* found, std::string_view what);
 
-/// Fails if there is a parameter with a number that is not in `known`.
+/// Fails if a parameter has a number that is not in `known`.
 Result<void> only_parameters(std::string_view filter, const wire::Fields& parameters,
                              std::initializer_list<wire::FieldNumber> known);
 
-/// Reads a state. States are not trusted. The first error is kept. After it, all values are empty.
+/// Reads a state, which may be invalid. The first error is kept. get() returns an empty value if
+/// the field is missing or has another type.
 class StateReader {
  public:
   StateReader(std::string_view filter, const wire::Fields& state)
@@ -64,14 +65,16 @@ bool is_nan(T number) {
   return std::isnan(static_cast<double>(number));  // False for every integer.
 }
 
-/// Replaces every NaN by the same NaN, so that a result does not depend on the order of merging.
+/// Returns `value`, but the same NaN for every NaN. So results do not depend on the order of
+/// merging.
 inline double canonical(double value) {
   return value != value ? std::numeric_limits<double>::quiet_NaN() : value;
 }
 inline std::int64_t canonical(std::int64_t value) { return value; }
 inline std::uint64_t canonical(std::uint64_t value) { return value; }
 
-/// Integer sums wrap modulo 2^64, because this rule is associative.
+/// Returns the sum. Integer sums wrap modulo 2^64: so the sum does not depend on the order of
+/// merging.
 inline std::int64_t add(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -86,8 +89,8 @@ template <typename T>
 T greatest(T a, T b) {
   return a < b ? b : a;
 }
-/// -0 is less than +0. Returns NaN if an argument is NaN. So the result does not depend on the
-/// order of the arguments.
+/// Returns the smaller number. -0 is less than +0, and if an argument is NaN, the result is NaN. So
+/// the result does not depend on the order of the arguments.
 inline double least(double a, double b) {
   if (a != a || b != b) return canonical(a + b);
   if (a == b) return std::signbit(a) ? a : b;
@@ -105,8 +108,8 @@ constexpr bool kIsNumber = std::is_same_v<T, std::int64_t> || std::is_same_v<T, 
 
 constexpr std::string_view kNumbers = "int64, uint64, float64 and arrays of them";
 
-/// Calls `take` with a span<const T>: one number for a scalar, all numbers for an array. Returns
-/// false if the value is neither a number nor an array of numbers.
+/// Calls `take` with a `span<const T>`. For a number the span has one element, for an array all
+/// elements. Returns false if the value is neither a number nor an array of numbers.
 template <typename Take>
 bool take_numbers(const wire::FieldValue& value, const Take& take) {
   return std::visit(

@@ -1,7 +1,7 @@
 #pragma once
 
-// Groups leaves into classes of equal value. For example, a tool asks ten thousand processes for
-// their position in the program and gets five answers.
+// Groups leaves that sent equal values into classes. For example, a tool asks ten thousand
+// processes for their position in the program, and gets five classes.
 
 #include <memory>
 #include <vector>
@@ -12,28 +12,28 @@
 namespace xylem::filters {
 
 namespace classes {
-/// Takes an int64, uint64, float64 or string. For float64, -0 and 0 are different values, and all
-/// NaNs are the same value. To use a compound value, encode it as one string: for example, a stack
-/// with one line for each frame.
+/// Input: an int64, uint64, float64 or string. For float64, -0 and 0 are different values, and all
+/// NaNs are the same value. Encode a compound value as one string: for example, a stack with one
+/// line for each frame.
 constexpr wire::FieldNumber kValue = 1;
 
 // The result has these fields:
-/// array of the type that was sent: each value once, ascending
+/// Array of the type that was sent: each value once, ascending.
 constexpr wire::FieldNumber kValues = 1;
-/// array of uint64: for each class, the number of intervals of leaves. kFirsts and kEnds list the
-/// intervals of all classes, class after class.
+/// Array of uint64: for each class, the number of intervals of leaves. kFirsts and kEnds list the
+/// intervals of all classes, one class after another.
 constexpr wire::FieldNumber kIntervals = 2;
-constexpr wire::FieldNumber kFirsts = 3;  ///< array of uint64: the first leaf of each interval
-/// array of uint64: one more than the last leaf of each interval
+constexpr wire::FieldNumber kFirsts = 3;  ///< Array of uint64: the first leaf of each interval.
+/// Array of uint64: for each interval, the number of the last leaf plus 1.
 constexpr wire::FieldNumber kEnds = 4;
 }  // namespace classes
 
-/// "classes". No parameters. The result is exact: it is identical in every tree and in every order
-/// of merging.
+/// Makes "classes". It has no parameters. The result is exact: it is identical in every tree and in
+/// every order of merging.
 ///
-/// lift() fails if field 1 is missing or has another type. merge() fails if leaves sent different
-/// types or if a leaf is in both states. The size of a state grows with the number of classes and
-/// with the number of intervals.
+/// lift() fails if field kValue is missing or has another type. merge() fails if leaves sent
+/// different types, or if a leaf is in both states. The size of a state grows with the number of
+/// classes and with the number of intervals.
 Result<std::shared_ptr<const Aggregation>> make_classes(const wire::Fields& parameters);
 
 /// Returns the leaves of each class of a result, in the order of classes::kValues. Fails with

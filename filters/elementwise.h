@@ -8,28 +8,28 @@
 
 namespace xylem::filters {
 
-/// "sum", "min", "max". No parameters.
+/// These functions make "sum", "min" and "max". They have no parameters.
 ///
-/// Takes any fields of type int64, uint64, float64, or arrays of these types. The result has the
+/// Input: any fields of type int64, uint64 or float64, or arrays of these types. The result has the
 /// same fields. Arrays are computed element by element. A leaf need not send every field; missing
 /// fields are ignored.
 ///
-/// lift() fails on other types. merge() fails if two leaves sent the same field with different
-/// types, as arrays of different lengths, or as a number and an array. A field that only one of the
-/// states has is not checked: it may have another type if a peer is faulty.
+/// lift() fails if a field has another type. merge() fails if two leaves sent the same field with
+/// different types, as arrays of different lengths, or as a number and an array. merge() does not
+/// check a field that only one of the two states has.
 ///
-/// Results of integers are exact: they are identical in every tree and order. Integer sums wrap
-/// modulo 2^64; send float64 to avoid this. Minimum and maximum of float64 are exact, too; -0 is
-/// less than +0. If any leaf sent a NaN, the result is NaN.
+/// Results of integers are exact: they are identical in every tree and in every order of merging.
+/// Integer sums wrap modulo 2^64; send float64 to avoid this. Minimum and maximum of float64 are
+/// also exact; -0 is less than +0. If a leaf sent a NaN, the result is NaN.
 ///
 /// The error of a sum of n float64 values is at most (n - 1) 2^-53 times the sum of their absolute
-/// values. If a partial sum leaves the range of float64, the result is infinite or NaN.
+/// values. If a partial sum is outside the range of float64, the result is infinite or NaN.
 Result<std::shared_ptr<const Aggregation>> make_sum(const wire::Fields& parameters);
 Result<std::shared_ptr<const Aggregation>> make_min(const wire::Fields& parameters);
 Result<std::shared_ptr<const Aggregation>> make_max(const wire::Fields& parameters);
 
-/// "count": the number of leaves that contributed. No parameters. Takes any fields and ignores
-/// them. The result is exact.
+/// Makes "count": the number of leaves that contributed. It has no parameters. Input: any fields;
+/// they are ignored. The result is exact.
 Result<std::shared_ptr<const Aggregation>> make_count(const wire::Fields& parameters);
 
 namespace count {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The shares of one multicast. A node directly above leaves sends one share to each leaf. It does
-// so when it forwards the multicast, and also when it replays the multicast to a new child.
+// The shares of one multicast. A node directly above leaves sends one share to each leaf: when it
+// forwards the multicast, and when it replays the multicast to a new child.
 
 #include <memory>
 #include <optional>
@@ -14,27 +14,27 @@
 
 namespace xylem::filters {
 
-/// A stream's narrowing on a node: null if the stream has no narrowing, an error if this node could
-/// not make the narrowing.
+/// A stream's narrowing on a node. It is null if the stream has no narrowing, and an error if this
+/// node could not make the narrowing.
 using NodeNarrowing = Result<std::shared_ptr<const Narrowing>>;
 
-/// Cuts one multicast. Decodes the payload only when it is needed, and only once. Borrows both
-/// arguments of the constructor. Not thread-safe.
+/// Cuts one multicast into shares. The payload is decoded at most once, when it is first needed.
+/// Borrows both arguments of the constructor. Not thread-safe.
 class MulticastCut {
  public:
-  /// The share of `whole` must be kWhole.
+  /// `whole` must have the share kWhole.
   MulticastCut(const NodeNarrowing& narrowing, const wire::Multicast& whole)
       : narrowing_(narrowing), whole_(whole) {}
 
-  /// Returns the message for a leaf; nullopt if the leaf is not in the stream. In a stream without
-  /// a narrowing, the message is the whole multicast. Otherwise it is the leaf's own share:
+  /// Returns the message for a leaf; nullopt if the leaf is not in the stream. If the stream has no
+  /// narrowing, the message is the whole multicast. Otherwise the message has one of these shares:
   ///   kPart     the leaf's part
   ///   kNothing  the leaf is not a recipient, or the narrowing gives it nothing
-  ///   kFailed   the narrowing failed, or this node refused it, or the part is too large for
-  ///             a frame; see failure()
+  ///   kFailed   the narrowing failed, or this node could not make the narrowing, or the part is
+  ///             too large for a frame; see failure()
   std::optional<wire::Multicast> for_leaf(LeafId leaf);
 
-  /// The reason of the last kFailed; nullopt if no share has failed.
+  /// Returns the reason of the last kFailed; nullopt if no share has failed.
   const std::optional<Error>& failure() const noexcept { return failure_; }
 
  private:

@@ -5,11 +5,11 @@
 //   class Widest final : public xylem::filters::Aggregation {
 //    public:
 //     static xylem::Result<std::unique_ptr<Widest>> create(const xylem::wire::Fields& parameters);
-//     ... lift, merge, finish as filters/aggregation.h says ...
+//     ... lift(), merge() and finish() as filters/aggregation.h describes ...
 //   };
 //
 //   class Odd final : public xylem::filters::Narrowing {
-//     ... create, and narrow as filters/narrowing.h says ...
+//     ... create(), and narrow() as filters/narrowing.h describes ...
 //   };
 //
 //   XYLEM_PLUGIN(xylem::filters::plugged<Widest>("widest"), xylem::filters::plugged<Odd>("odd"));
@@ -39,7 +39,7 @@ namespace xylem::filters {
 
 namespace internal {
 
-// Returns false if the caller has no memory.
+// Copies a result into the caller's memory. Returns false if the caller has no memory.
 inline bool give(std::span<const std::byte> bytes, xylem_output* output) {
   std::uint8_t* place = output->allocate(output, bytes.size());
   if (place == nullptr) return false;
@@ -131,7 +131,7 @@ int create(xylem_input parameters, void** self, xylem_output* fault) {
   });
 }
 
-// Returns the rows of type Row.
+// Returns the arguments of type Row as an array.
 template <typename Row, typename... Rows>
 constexpr auto rows_of(const Rows&... rows) {
   std::array<Row, (std::size_t{0} + ... + (std::is_same_v<Row, Rows> ? 1 : 0))> kept{};
@@ -145,8 +145,8 @@ constexpr auto rows_of(const Rows&... rows) {
 
 }  // namespace internal
 
-/// Makes the row of class T for a plugin's table. `name` must live longer than the plugin: use a
-/// literal.
+/// Makes the entry of class T in a plugin's table. `name` must be valid while the plugin is loaded:
+/// use a literal.
 template <std::derived_from<Aggregation> T>
 constexpr xylem_aggregation plugged(const char* name) {
   return {name,
@@ -163,7 +163,8 @@ constexpr xylem_narrowing plugged(const char* name) {
 
 }  // namespace xylem::filters
 
-/// Use it once in a shared object, at namespace scope, with plugged<T>(NAME) for each class.
+/// Exports the plugin's table. Use it once in a shared object, at namespace scope, with
+/// plugged<T>(NAME) for each class.
 #define XYLEM_PLUGIN(...)                                                                      \
   extern "C" __attribute__((visibility("default"))) const xylem_plugin_table* xylem_plugin() { \
     static constexpr auto kAggregations =                                                      \

@@ -1,7 +1,7 @@
 #pragma once
 
-// Merges the monitor's windows. Each row belongs to one process, so the merged window simply has
-// the rows of all windows. The result is exactly the same as without a tree.
+// Merges the monitor's windows. Each row belongs to one process, so the merged window has the rows
+// of all windows. The result is exactly the same as without a tree.
 
 #include <vector>
 
@@ -14,8 +14,8 @@ namespace xylem::filters {
 /// result does not depend on the order of arrival. An empty list gives an empty window.
 wire::ProfileWindow merge_profile_windows(std::vector<wire::ProfileWindow> windows);
 
-/// A MergeFunction (wave_merger.h) for packets with windows. Returns false if a payload cannot be
-/// read or if the result does not fit into a frame.
+/// A MergeFunction (wave_merger.h) for packets that contain windows. Returns false if a payload
+/// cannot be decoded, or if the result does not fit into a frame.
 bool merge_window_packets(const std::vector<wire::Packet>& packets, wire::Bytes& merged);
 
 }  // namespace xylem::filters

@@ -3,13 +3,13 @@
 // Reduces the waves of one stream at one node: waits for the contributions of the leaves below and
 // merges them.
 //
-// Rules: contributions to the same wave are merged if their sources are disjoint. A contribution is
-// forwarded by itself if its sources overlap, if it cannot be merged, or if it arrives after its
-// wave was released.
+// Contributions to the same wave are merged if their sources are disjoint. A contribution is
+// forwarded separately in three cases: its sources overlap those of the wave, it cannot be merged,
+// or the wave was already released.
 //
-// Packets marked `alone` and tombstones are forwarded unchanged: two of these packets may have the
-// same contribution. The root must be able to recognise this, because it keeps only one. Nothing is
-// kept after its release.
+// Packets marked `alone` and tombstones are forwarded unchanged. Two of these packets may have the
+// same contribution, and the root must recognise this, because it keeps only one of them. After a
+// wave is released, its contributions are no longer kept.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@
 
 namespace xylem::filters {
 
-/// A wave and the contributions that were merged here.
+/// A wave, with the contributions that this node has merged.
 struct ReducedWave {
   std::uint64_t number = 0;
   IntervalSet sources;
@@ -39,10 +39,11 @@ struct ReducerOptions {
   wire::Synchronisation synchronisation = wire::Synchronisation::kWaitForAll;
   /// For kTimeOut: maximum wait after a wave's first packet.
   Nanos time_out = 0;
-  /// For kWaitForAll: maximum wait after a wave's first packet. It is 2 kSilenceLimit; a leaf that
-  /// is silent for kSilenceLimit counts as lost.
+  /// For kWaitForAll: maximum wait after a wave's first packet. It is twice the time after which a
+  /// silent leaf counts as lost (kSilenceLimit).
   Nanos longest_wait = 6 * kSecond;
-  /// Maximum size of waiting waves. If more waves wait, the oldest are released first.
+  /// Maximum size of waiting waves in bytes. If more bytes wait, the oldest waves are released
+  /// first.
   std::size_t max_waiting_bytes = 8u << 20;
 };
 
@@ -51,16 +52,16 @@ class StreamReducer {
  public:
   StreamReducer(std::shared_ptr<const Aggregation> aggregation, ReducerOptions options);
 
-  /// Sets the leaves for which a wave waits: those below this node that have neither ended nor
+  /// Sets the leaves for which a wave waits: the leaves below this node that have neither ended nor
   /// closed the stream. Waves that have a contribution of each of these leaves become ready.
   void set_expected(const IntervalSet& leaves);
 
-  /// Adds the waves of a packet. Returns false if the caller must forward the packet unchanged.
-  /// This is so for a tombstone, for a payload that cannot be decoded, and for a packet marked
-  /// `alone`. The root adds packets marked `alone`.
+  /// Adds the waves of a packet. Returns false if the caller must forward the packet unchanged: it
+  /// is a tombstone, or its payload cannot be decoded, or it is marked `alone`. Only the root also
+  /// adds packets marked `alone`.
   bool add(const wire::Packet& packet, Nanos now, bool is_root = false);
-  /// Adds one wave of a packet. The root uses it, because it adds only waves that it does not have
-  /// yet.
+  /// Adds one wave of a packet. The root calls this function, because it adds only waves that it
+  /// does not have yet.
   void add(std::uint64_t wave, const IntervalSet& sources, wire::Fields state, Nanos now);
 
   /// Returns the waves to forward, in the order of their numbers.
@@ -86,15 +87,15 @@ class StreamReducer {
   ReducerOptions options_;
   IntervalSet expected_;
   std::map<std::uint64_t, Open> open_;
-  // Pairs of deadline and wave. Some of these waves may already be released.
+  // Pairs of a deadline and a wave. Some of these waves may already be released.
   std::deque<std::pair<Nanos, std::uint64_t>> deadlines_;
   IntervalSet given_out_;
   std::vector<ReducedWave> ready_;
   std::size_t waiting_bytes_ = 0;
 };
 
-/// Returns the waves as packets. Consecutive waves with equal sources share a packet. A packet is
-/// full when it has `max_waves` waves or at least `max_bytes` bytes.
+/// Returns the waves as packets. Consecutive waves with equal sources are put into one packet,
+/// until it has `max_waves` waves or at least `max_bytes` bytes.
 std::vector<wire::Packet> pack(StreamId stream, std::vector<ReducedWave> waves,
                                std::size_t max_waves = 256, std::size_t max_bytes = 256u << 10);
 

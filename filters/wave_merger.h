@@ -3,12 +3,13 @@
 // Keeps the packets of one stream until all leaves have contributed to a wave, then merges the
 // packets of this wave.
 //
-// Rules: packets of one wave are merged if their sources are disjoint. Packets marked `last` are
-// merged only with each other. Packets that overlap, packets marked `alone` and tombstones are
-// forwarded unchanged. Nothing is kept after its release, so a late packet is forwarded by itself.
+// Packets of one wave are merged if their sources are disjoint. Packets marked `last` are merged
+// only with each other. Packets with overlapping sources, packets marked `alone` and tombstones are
+// forwarded unchanged. After a wave is released, its packets are no longer kept, so a late packet
+// is forwarded separately.
 //
-// A wave is released when all expected leaves have contributed. It is released earlier at the
-// timeout or if too many bytes wait.
+// A wave is released when all expected leaves have contributed. It is released earlier after a
+// timeout, or if too many bytes wait.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,10 +31,11 @@ using MergeFunction =
 struct WaveMergerOptions {
   /// Maximum wait after a wave's first packet.
   Nanos time_out = 150 * kMillisecond;
-  /// Maximum size of waiting waves. If more waves wait, the oldest are released first.
+  /// Maximum size of waiting waves in bytes. If more bytes wait, the oldest waves are released
+  /// first.
   std::size_t max_waiting_bytes = 8u << 20;
-  /// If true, packets are merged even if their sources overlap. This is an error. Only a test sets
-  /// it, to show that the test's model of the tree detects this error.
+  /// If true, packets are merged even if their sources overlap. This is a deliberate error: a test
+  /// uses it to prove that the tree's model detects the error.
   bool merge_overlaps = false;
 };
 
@@ -42,8 +44,8 @@ class WaveMerger {
  public:
   explicit WaveMerger(MergeFunction merge, WaveMergerOptions options = {});
 
-  /// Sets the expected leaves: those below this node that have neither ended nor closed the stream.
-  /// Waves that have a contribution of each of these leaves become ready.
+  /// Sets the expected leaves: the leaves below this node that have neither ended nor closed the
+  /// stream. Waves that have a contribution of each of these leaves become ready.
   void set_expected(const IntervalSet& leaves);
 
   /// Adds a packet. take_ready() then returns the packets that are ready.

@@ -5,10 +5,10 @@
 //
 // fanout = ceil(back ends / internal leaves). A back end attaches to an internal leaf on the same
 // host if that leaf has fewer than `fanout` back ends. Otherwise it attaches to an internal leaf on
-// another host that has fewer than `fanout` back ends. So every back end is attached.
+// another host, again one with fewer than `fanout` back ends. So every back end is attached.
 //
-// Example: 10 back ends, 4 internal leaves, and no host with both. `fanout` is 3, and the leaves
-// get 3, 3, 2 and 2 back ends.
+// Example: there are 10 back ends and 4 internal leaves, and no host has both. `fanout` is 3, and
+// the leaves get 3, 3, 2 and 2 back ends.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,10 +23,11 @@
 namespace xylem::placement {
 
 /// A node to which back ends may attach: a communication process without children in the inner
-/// tree. If there is no communication process, it is the front end.
+/// tree. If there is no communication process, the only internal leaf is the front end.
 struct InternalLeaf {
   NodeId node{};
-  /// The node's host. kNoHost matches no back end, not even a back end whose host is kNoHost.
+  /// The node's host. kNoHost never counts as the same host, even if a back end's host is also
+  /// kNoHost.
   HostId host = tree::kNoHost;
   std::uint32_t back_ends = 0;  ///< Number of back ends that are already attached.
 };
@@ -35,41 +36,42 @@ struct InternalLeaf {
 /// `back_ends` counts both attached and new back ends. Returns 0 if there is no internal leaf.
 std::size_t fanout(std::size_t back_ends, std::size_t internal_leaves);
 
-/// Chooses a leaf for each back end. `back_ends[i]` is the host of back end i, and entry i of the
-/// result is an index in `leaves`. The caller must update the counts in `leaves`.
+/// Chooses a leaf for each new back end. `back_ends[i]` is the host of back end i, and entry i of
+/// the result is an index in `leaves`. The caller must then update the counts in `leaves`.
 ///
-/// - No leaf gets more than `fanout` back ends, computed for all attached and new back ends. After
-///   the loss of other leaves, a leaf may already have more; this leaf gets no new back end.
-/// - As many back ends as possible get a leaf on their own host; these back ends are attached
-///   first. If the host has several leaves, the least loaded leaf gets the back end.
-/// - Each of the other back ends, in order, gets the least loaded leaf. On all ties, the lowest
-///   index wins.
+/// - No leaf gets more than `fanout` back ends, where `fanout` is computed for all attached and new
+///   back ends. A leaf may already have more, because other leaves were lost; then it gets no new
+///   back end.
+/// - First, as many back ends as possible get a leaf on the back end's own host. If a host has
+///   several leaves, the least loaded leaf gets the back end.
+/// - Then each of the other back ends, in order, gets the least loaded leaf. On all ties, the
+///   lowest index wins.
 ///
 /// Takes time proportional to b log l, for b back ends and l leaves. Fails with kInvalidArgument
-/// only if there are back ends and no leaf.
+/// only if there are back ends but no leaf.
 Result<std::vector<std::size_t>> attach(std::span<const HostId> back_ends,
                                         std::span<const InternalLeaf> leaves);
 
-/// Chooses the leaf of one back end that joins later, with the rules of attach(). Takes time
-/// proportional to the number of leaves.
+/// Chooses the leaf of one back end that joins later. The rules are the same as in attach(). Takes
+/// time proportional to the number of leaves.
 Result<std::size_t> attach_one(HostId back_end, std::span<const InternalLeaf> leaves);
 
-/// Maximum number of fall-backs in an assignment, besides the parent and the front end.
+/// Maximum number of fall-backs that a child gets. The parent and the front end are not counted.
 constexpr std::size_t kMaxFallBacks = 6;
 
 /// Returns the nodes that a child of `parent` tries, in order:
 /// - First comes `parent`.
-/// - Then come fall-backs: other nodes of the parent's level, least loaded first, then nodes of the
-///   level above, and so on. There are at most `most` fall-backs. Each level gets at most half of
-///   the remaining number, rounded up.
+/// - Then come at most `most` fall-backs: first other nodes of the parent's level, least loaded
+///   first, then nodes of the level above, and so on. Each level fills at most half of the
+///   remaining entries, rounded up.
 /// - Last comes the front end. It occurs only once.
 ///
-/// All these nodes are closer to the front end than the child, so that reconnecting makes no cycle.
+/// All these nodes are closer to the front end than the child. So reconnecting cannot make a cycle.
 ///
-/// `loads[n]` is the number of children of node n, back ends included, for every node of the tree.
-/// With unchanged loads, all children of one parent get the same list. To spread the children,
-/// increase `loads` of a child's first fall-back by one before you call parent_line() for the next
-/// child. The time is proportional to the number of nodes on the levels that are used.
+/// `loads[n]` is the number of children of node n, including back ends. It has an entry for every
+/// node of the tree. If the loads do not change, all children of one parent get the same list. To
+/// spread the children, add one to `loads` of the first fall-back after each call. The time is
+/// proportional to the number of nodes on the levels that are used.
 std::vector<NodeId> parent_line(const tree::Skeleton& skeleton, NodeId parent,
                                 std::span<const std::uint32_t> loads,
                                 std::size_t most = kMaxFallBacks);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Numeric facts about hosts. Fuzzy placement uses them to judge hosts (the factor set U of claim 4
-// of patent CN103051509A).
+// Numeric facts about hosts. Fuzzy placement uses them to judge hosts. They are the factor set U of
+// claim 4 of patent CN103051509A.
 //
 // Facts come from measurements of back ends, from a recorded run, or from a table:
 //
@@ -24,15 +24,16 @@
 
 namespace xylem::placement {
 
-/// A characteristic of a host, in the order in which texts list them.
+/// A characteristic of a host. Texts list the facts in this order.
 enum class Fact : std::uint8_t {
   kIdle,       ///< "idle": share of the host's CPU time that is idle, 0 to 1.
-  kRunQueue,   ///< "run_queue": runnable processes per core.
+  kRunQueue,   ///< "run_queue": number of runnable processes per core.
   kMemory,     ///< "memory": free memory, GiB.
   kNetwork,    ///< "network": rate of the interface that the tree uses, Gbit/s.
-  kRoundTrip,  ///< "round_trip": round trip to the front end, us.
+  kRoundTrip,  ///< "round_trip": round-trip time to the front end, us.
   kCores,      ///< "cores": number of cores that processes may use.
-  kProcesses,  ///< "processes": number of the job's processes on the host; counted, not measured.
+  /// "processes": number of the job's processes on the host. It is counted, not measured.
+  kProcesses,
 };
 constexpr std::size_t kFacts = 7;
 constexpr std::array<Fact, kFacts> kAllFacts = {Fact::kIdle,     Fact::kRunQueue,  Fact::kMemory,
@@ -43,7 +44,7 @@ constexpr std::array<Fact, kFacts> kAllFacts = {Fact::kIdle,     Fact::kRunQueue
 std::string_view to_text(Fact fact);
 /// Returns the fact with this name; nullopt if the name is unknown.
 std::optional<Fact> find_fact(std::string_view name);
-/// Returns "idle, run_queue, ...", for messages.
+/// Returns "idle, run_queue, ...", for error messages.
 std::string list_facts();
 
 /// All facts of one host. Each fact may be unknown.
@@ -59,16 +60,16 @@ class FactValues {
   std::array<std::optional<double>, kFacts> values_;
 };
 
-/// Returns true if a fact can have this value: it is finite and not negative, and `idle` is at most
-/// 1.
+/// Returns true if the fact can have this value. Values must be finite and not negative; `idle`
+/// must be at most 1.
 bool is_possible(Fact fact, double value);
 
-/// Returns how many communication processes the cores can carry: one for each whole core, and at
-/// least one if `cores` is above 0.
+/// Returns how many communication processes can run on this number of cores: one for each whole
+/// core, but at least one if `cores` is above 0.
 std::uint32_t whole_cores(double cores);
 
 /// Returns the facts that a host list contains: the number of processes, and the number of cores if
-/// it is known.
+/// known.
 std::vector<FactValues> facts_of(std::span<const tree::Host> hosts);
 
 /// A parsed table of facts.
@@ -84,10 +85,10 @@ struct FactTable {
 };
 
 /// Parses a table. The first line has the column names: `host`, then facts. Each further line
-/// begins with a host or with a list of hosts (tree/host_list.h). The line applies to all these
-/// hosts. Columns are separated by blanks or by a comma; blanks around a comma are allowed. So CSV
-/// works too. A comma inside brackets belongs to the list of hosts. `-` or an empty column means
-/// unknown. `#` begins a comment.
+/// begins with one host or a list of hosts (tree/host_list.h), and applies to all of them. Columns
+/// are separated by blanks or by a comma; blanks around a comma are allowed. So CSV works too. A
+/// comma inside brackets belongs to the list of hosts. `-` or an empty column means unknown. `#`
+/// begins a comment.
 ///
 /// `source` is the table's name in error messages, which have the form `SOURCE:LINE: what, what to
 /// do`. Safe on any input. Fails with kInvalidArgument in these cases:
@@ -103,12 +104,12 @@ Result<FactTable> parse_fact_table(std::string_view text, std::string_view sourc
 Result<FactTable> read_fact_table(const std::string& path);
 
 /// Writes the table's values for `hosts[i]` into `facts[i]`. The number of cores is also written
-/// into the host, because it limits the host's room. Hosts that are not in the table keep their
-/// facts. Hosts of the table that are not in `hosts` are skipped, so that one table can serve every
-/// job.
+/// into `hosts[i]`, because it limits the host's room. A host that is not in the table keeps its
+/// facts. Hosts of the table that are not in `hosts` are skipped, so that one table can be used for
+/// all jobs.
 ///
-/// Names match if they are equal, or if one is the other without its domain. A name that matches
-/// several hosts means all these hosts.
+/// Names match if they are equal, or if one is the other name without the domain. If a name matches
+/// several hosts, it means all these hosts.
 ///
 /// Fails with kNotFound if the table names none of the hosts. Both spans must have the same size.
 Result<void> add_facts(const FactTable& table, std::span<tree::Host> hosts,

@@ -4,7 +4,8 @@
 // and the way to combine them. The rules are the input of the steps in fuzzy.h. docs/placement.md
 // has an example computed by hand.
 //
-// The rules in a configuration file; every part has a default (default_fuzzy_rules()):
+// In a configuration file, the rules have this form. Every part has a default
+// (default_fuzzy_rules()):
 //
 //   [fuzzy]
 //   composition = "weighted-average"        # or "max-min"
@@ -37,9 +38,8 @@
 namespace xylem::placement {
 
 /// A membership function. It is 0 below `a` and above `d`, and 1 from `b` to `c`. It rises from `a`
-/// to `b`, and falls from `c` to `d`. Always a <= b <= c <= d and a < d. If b = c, it is a
-/// triangle. If a = b, the membership is already 1 at the left end. If c = d, it is still 1 at the
-/// right end.
+/// to `b`, and falls from `c` to `d`. Always a <= b <= c <= d and a < d. If b = c, the function is
+/// a triangle. If a = b, the membership is 1 already at `a`. If c = d, it is still 1 at `d`.
 struct Trapezoid {
   double a = 0, b = 0, c = 0, d = 0;
   bool operator==(const Trapezoid&) const = default;
@@ -48,14 +48,14 @@ struct Trapezoid {
 /// Returns the membership of `x`, from 0 to 1.
 double membership(const Trapezoid& function, double x);
 
-/// A grade of the set V, with its value g for the score.
+/// A grade of the set V. `value` is g, which is used for the score.
 struct Grade {
   std::string name;
   double value = 0;
   bool operator==(const Grade&) const = default;
 };
 
-/// A factor of the set U, with its weight and one function for each grade, in the order of the
+/// A factor of the set U. It has a weight and one function for each grade, in the order of the
 /// grades. A value below the lowest `a` of all functions counts as that `a`. A value above the
 /// highest `d` counts as that `d`.
 struct Factor {
@@ -65,14 +65,15 @@ struct Factor {
   bool operator==(const Factor&) const = default;
 };
 
-/// Returns a value for which all functions of a factor are 0; nullopt if no value has this
-/// property. The answer is exact. The functions are linear between their corners. So it is enough
-/// to test the corners and the midpoints.
+/// Returns a value for which all functions of a factor are 0; nullopt if there is no such value.
+/// The answer is exact: the functions are linear between their corners, so it is enough to test the
+/// corners and the midpoints.
 std::optional<double> find_gap(std::span<const Trapezoid> functions);
 
 /// Weights from a matrix P of pairwise comparisons (Saaty's analytic hierarchy process). p_ij is
-/// the weight of factor i divided by the weight of factor j. The computed weights are the principal
-/// eigenvector, scaled to a sum of 1. Let l be the largest eigenvalue and n the number of factors:
+/// the weight of factor i divided by the weight of factor j. The weights are the principal
+/// eigenvector of P, scaled so that their sum is 1. Let l be the largest eigenvalue and n the
+/// number of factors:
 ///
 ///   consistency index CI = (l - n) / (n - 1); it is 0 if p_ij p_jk = p_ik for all i, j, k
 ///   random index RI      = 0 0 0.58 0.90 1.12 1.24 1.32 for n = 1..7: mean CI of random matrices
@@ -90,8 +91,8 @@ struct Comparisons {
   bool operator==(const Comparisons&) const = default;
 };
 
-/// Maximum consistency ratio. A matrix with a higher ratio is refused, because it contradicts
-/// itself.
+/// Maximum consistency ratio. A matrix with a higher ratio is refused, because its comparisons
+/// contradict each other.
 constexpr double kMaxConsistencyRatio = 0.1;
 
 /// Computes weights from a matrix. Fails with kInvalidArgument in these cases:
@@ -116,22 +117,24 @@ enum class Scoring {
 };
 std::string_view to_text(Scoring scoring);
 
-/// All rules. Rules from default_fuzzy_rules() and read_fuzzy_rules() satisfy check().
+/// All rules. For rules from default_fuzzy_rules() and read_fuzzy_rules(), check() succeeds.
 struct FuzzyRules {
   std::vector<Grade> grades;    ///< In descending order of value.
   std::vector<Factor> factors;  ///< Each fact once.
   Composition composition = Composition::kWeightedAverage;
-  /// If it is 0, all hosts have the same weights. If it is above 0, a host's bad factors count more
-  /// for this host (step 5). So much memory cannot compensate for a slow network.
+  /// If it is 0, all hosts have the same weights. If it is above 0, the bad factors of a host count
+  /// more for this host (step 5). Therefore, plenty of memory on a host cannot compensate for its
+  /// slow network.
   double emphasis = 0;
-  /// The comparisons from which the weights were computed; nullopt if the file has weights.
+  /// The comparisons from which the weights were computed; nullopt if the weights were given
+  /// directly.
   std::optional<Comparisons> comparisons{};
   Scoring scoring = Scoring::kGradeValues;
   bool operator==(const FuzzyRules&) const = default;
 };
 
 /// Returns the functions of a fact for the default grades, best grade first. docs/placement.md
-/// lists them. At each value, the functions add up to 1.
+/// lists them. At each value, the sum of the functions is 1.
 std::vector<Trapezoid> default_functions(Fact fact);
 
 /// Returns the default rules, with default_functions(). docs/placement.md ("Does it pay?") shows
@@ -145,8 +148,8 @@ FuzzyRules default_fuzzy_rules();
 constexpr std::size_t kMaxGrades = 9;
 constexpr double kMaxEmphasis = 4;
 
-/// Fails with kInvalidArgument if there is no grade, or more than kMaxGrades. Also fails if two
-/// names are equal, if a value is outside 0 to 1, or if all values are 0.
+/// Fails with kInvalidArgument if there is no grade, or if there are more than kMaxGrades. Also
+/// fails if two names are equal, if a value is outside 0 to 1, or if all values are 0.
 Result<void> check_grades(std::span<const Grade> grades);
 
 /// Fails with kInvalidArgument if the number of functions is not the number of grades. Also fails
@@ -166,8 +169,8 @@ bool is_fuzzy_key(std::string_view key);
 /// Reads the rules from a configuration file; entries with other keys are skipped. Missing parts
 /// come from default_fuzzy_rules():
 /// - Grades, composition, score and emphasis have separate defaults.
-/// - All weights together have one default. A file with weights or comparisons also chooses the
-///   factors.
+/// - All weights together have one default. If a file has weights or comparisons, these also choose
+///   the factors.
 /// - Each factor has default functions, but only if the grades are the default grades.
 ///
 /// Factors are in the order of the lines of weights or comparisons. The columns of the comparisons

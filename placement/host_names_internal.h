@@ -1,7 +1,8 @@
 #pragma once
 
-// Finds the hosts of a list by the names that users write. A *full match* is an equal name. In a
-// *short match*, one name is the other without its domain ("node12", "node12.cluster.org").
+// Finds the hosts of a list by the names that users write. In a *full match*, the names are equal.
+// In a *short match*, one name is the other name without the domain ("node12",
+// "node12.cluster.org").
 
 #include <span>
 #include <string>
@@ -33,7 +34,7 @@ class HostNames {
   /// short match.
   std::vector<HostId> all_of(const std::string& name) const;
 
-  /// "; use its hosts: node1 node2 and 14 more".
+  /// Returns "; use its hosts: node1 node2 and 14 more", for error messages.
   std::string known() const;
 
  private:

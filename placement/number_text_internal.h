@@ -8,18 +8,17 @@
 
 namespace xylem::placement {
 
-/// Four decimal places: "0.6370".
+/// Returns a number with four decimal places: "0.6370".
 std::string fixed(double number);
 
-/// Two decimal places: "0.64".
+/// Returns a number with two decimal places: "0.64".
 std::string two_places(double number);
 
-/// The fewest digits that give the same number when read: "0.25", "1000".
+/// Returns the shortest text from which the same number can be read: "0.25", "1000".
 std::string shortest(double number);
 
-/// A table of text, printed in columns with two blanks between the columns. The first column is
-/// left-aligned, all others are right-aligned. Lines have no blanks at the end. Rows may have
-/// different lengths.
+/// A table of text. There are two blanks between columns. The first column is left-aligned, all
+/// others are right-aligned. Lines have no blanks at the end. Rows may have different lengths.
 class Table {
  public:
   /// `least` is the minimum width of all columns except the first.

@@ -6,7 +6,7 @@
 
 namespace xylem::storage {
 
-/// The account of one rank, in calls.
+/// The account of one rank. The numbers are calls.
 struct AccountLine {
   WorldId world{};
   Rank rank{};

@@ -1,6 +1,6 @@
 #pragma once
 
-// The schema of a run's file: its version, and how a file gets the current one.
+// The schema of a run's file: its version, and the update to the current version.
 // docs/storage-schema.md explains the tables.
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace xylem::storage {
 
-/// "xylm". It marks the file as a run of xylem in the file's header.
+/// "xylm" in ASCII. This number in the file's header marks a run of xylem.
 constexpr std::int64_t kApplicationId = 0x78796c6d;
 
-/// Returns the version that this program writes. It is the number of migrations.
+/// Returns the version of the files that this program writes: the number of migrations.
 std::int64_t schema_version();
 
-/// Brings a file to schema_version() in a single transaction: first its tables, one migration after
-/// another, then all views. So a reader sees either the old schema or the whole new one, and a
-/// failure changes nothing. An empty file gets all tables. A file that already has this version is
-/// not changed. Fails with kInvalidArgument if the file is newer than this program or is not a run
-/// of xylem. Other failures are those of sqlite_error().
+/// Updates a file to schema_version() in a single transaction. First the migrations change the
+/// tables, one after another; then all views are replaced. So a reader sees either the old schema
+/// or the whole new one, and a failure changes nothing. An empty file gets all tables. A file that
+/// already has this version is not changed. Fails with kInvalidArgument if the file is newer than
+/// this program or is not a run of xylem. Other failures are those of sqlite_error().
 Result<void> migrate(Connection& connection);
 
 /// Checks that this program can read the file: it must be a run of xylem, and not newer than this
-/// program. Waits up to a second while the file is being made; then fails with kUnavailable. Writes
-/// nothing.
+/// program. If the file is still being made, waits up to a second and then fails with kUnavailable.
+/// Writes nothing.
 Result<void> check_readable(Connection& connection);
 
 }  // namespace xylem::storage

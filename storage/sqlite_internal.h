@@ -2,12 +2,13 @@
 
 // A connection to SQLite, and its prepared statements.
 //
-// A connection keeps its first failure. Until this failure is taken, all further calls do nothing.
-// So a caller can run many statements and check only once, at the end. And no row of a half-written
-// packet can be committed by accident.
+// A connection keeps its first failure. Until take() is called, all further calls do nothing. So a
+// caller can run many statements and check only once, at the end. Also, no part of a packet can be
+// committed if another part failed.
 //
 // This header is compiled twice: into the programs (SQLITE_CORE), and into the loadable extension.
-// In the extension every call goes through the function table of the program that loads it.
+// In the extension, every call goes through a function table. The program that loads the extension
+// provides this table.
 
 #include <sqlite3ext.h>
 
@@ -28,9 +29,9 @@ SQLITE_EXTENSION_INIT3
 
 namespace xylem::storage {
 
-/// Converts SQLite's error to our code and sentence. `what` names the file. Full disks, exceeded
-/// quotas and file size limits are kExhausted; the sentence says if it was a file size limit.
-/// Errors that may pass by themselves are kUnavailable.
+/// Converts an SQLite error to a code and a message. `what` is the file's name in the message. A
+/// full disk, an exceeded quota or a file size limit gives kExhausted; the message says if it was a
+/// file size limit. An error that may be temporary, for example a lock, gives kUnavailable.
 Error sqlite_error(sqlite3* database, int code, const std::string& what);
 
 /// Owns a connection, or borrows a connection that other code closes. Not thread-safe.
@@ -44,22 +45,23 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
   ~Connection() { close(); }
 
-  /// `flags` are passed to sqlite3_open_v2. With SQLITE_OPEN_URI, a path that starts with "file:"
+  /// `flags` are passed to sqlite3_open_v2(). With SQLITE_OPEN_URI, a path that starts with "file:"
   /// is a URI.
   Result<void> open(const std::string& path, int flags, const std::string& name_for_people);
-  /// Closes an owned connection. All its statements must be destroyed before.
+  /// Closes an owned connection. All statements of the connection must be destroyed before.
   void close();
 
   sqlite3* handle() const { return handle_; }
   const std::string& name() const { return name_; }
 
-  /// Runs statements whose results are not needed.
+  /// Runs statements and ignores their results.
   void execute(const char* sql);
 
   bool ok() const { return !failure_; }
-  /// Returns the failure and forgets it. Returns success if there was no failure.
+  /// Returns the first failure since the last take(), and forgets it. Returns success if there was
+  /// none.
   Result<void> take();
-  /// Keeps the failure if it is the first.
+  /// Stores a failure. Does nothing if there is already one.
   void fail(int code);
   void fail(Error error);
 
@@ -70,7 +72,7 @@ class Connection {
   std::optional<Error> failure_;
 };
 
-/// A prepared statement. Its connection must live longer.
+/// A prepared statement. The connection must live longer than the statement.
 class Statement {
  public:
   /// An empty statement. Every use of it fails.
@@ -99,7 +101,8 @@ class Statement {
   }
   /// Steps to the next row. Returns false at the end; the statement is then reset.
   bool next();
-  /// Call it if rows are left unread, so that the statement does not keep a read transaction open.
+  /// Ends the statement. Call it if you do not read all rows; otherwise the statement keeps a read
+  /// transaction open.
   void reset();
 
   std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
@@ -124,8 +127,8 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
-/// SQLite stores signed numbers. A larger number from a peer becomes the maximum, not a negative
-/// number.
+/// Converts a number for SQLite, which stores signed 64-bit numbers. A larger number from a peer
+/// becomes the maximum, not a negative number.
 template <typename T>
 constexpr sqlite3_int64 to_sqlite(T value) {
   if constexpr (std::is_enum_v<T>) {

@@ -3,21 +3,24 @@
 // Summaries of windows. They make a query over hours as fast as a query over seconds.
 //
 // A row of the table `window_summary` sums up windows of up to kBlockProcesses processes that begin
-// in one slot of time. Level 0 has slots of kSummaryFan windows and is made from `profile_row`.
-// Each higher level is made from the level below. Its slots are kSummaryFan times as long. Several
-// rows of the same slot and block are parts that must be added. For each level, summary_state.done
-// is the last row that the next level contains. Each row up to it is in exactly one row of the next
-// level; later rows are in none. So the rows of a high level and the later rows of the levels below
-// add up to the windows. This is true even if windows arrive late.
+// in one slot of time. Level 0 has slots of kSummaryFan windows. On each higher level, a slot is
+// kSummaryFan times as long as on the level below. A slot and block may have several rows; their
+// sums must be added.
+//
+// The source of level 0 is `profile_row`, and the source of each higher level is the level below.
+// `summary_state.done` of a level is the last row of its source that the level includes. Each row
+// of the source up to `done` is in exactly one row of the level; later rows are in none. So the
+// rows of a high level, and the later rows of all levels below, add up to the windows. This is true
+// even if windows arrive late.
 //
 // A row has three blobs. They are written here and read by storage/read/run_view_profile.cc:
-//   cells       time in MPI by process and time: one entry for each process and each of the
+//   cells       calls, times and bytes: one entry for each process and each of the
 //               kSummaryFan parts of the slot
 //   functions   for each function: sums over all processes of the block in the slot, and which
 //               processes called it
 //   by_process  sums for each process of the block and each function
-// Numbers are LEB128. Blobs of a file may contain anything: decoding may fail but never reads
-// outside the blob.
+// Numbers are LEB128. The blob of a damaged file may contain any bytes: decoding it may fail, but
+// never reads outside the blob.
 
 #include <cstdint>
 #include <span>
@@ -35,10 +38,10 @@ namespace xylem::storage {
 constexpr std::uint64_t kSummaryFan = 8;
 /// Slots of 2 s, 16 s, 128 s, 17 min and 2.3 h, for windows of 250 ms.
 constexpr int kSummaryLevels = 5;
-/// Number of process ids in a block: one for each bit of a mask.
+/// Number of process ids in a block. A mask in a summary has one bit for each.
 constexpr std::int64_t kBlockProcesses = 64;
 
-/// Number of windows in a cell. A slot has kSummaryFan cells.
+/// Returns the number of windows in a cell. A slot has kSummaryFan cells.
 constexpr Nanos windows_of_cell(int level) { return Nanos{1} << (3 * level); }
 static_assert(kSummaryFan == 8, "windows_of_cell() shifts by three bits a level");
 
@@ -54,8 +57,8 @@ inline bool is_waiting(std::string_view function_class) {
          function_class == "probe";
 }
 
-/// Counts of durations by powers of two, like wire::LogHistogram. It stores only buckets that are
-/// not empty.
+/// Counts of durations by powers of two, like wire::LogHistogram. Only buckets that are not empty
+/// are stored.
 class SparseHistogram {
  public:
   using Count = std::pair<std::uint8_t, std::uint64_t>;
@@ -72,7 +75,7 @@ class SparseHistogram {
   std::vector<Count> counts_;  ///< Sorted by bucket.
 };
 
-/// Sums for a process in a part of a slot.
+/// Sums for a process in a cell.
 struct CellSums {
   std::uint64_t calls = 0, time_ns = 0, wait_ns = 0, bytes = 0;
   std::uint64_t max_ns = 0;       ///< Duration of the longest call.
@@ -82,7 +85,7 @@ struct CellSums {
   void merge(const CellSums& other);
 };
 
-/// Sums for a function in a slot: of one process, or of all processes in `processes`.
+/// Sums for a function in a slot, over all processes in `processes`.
 struct SlotSums {
   std::uint64_t calls = 0, time_ns = 0, bytes = 0, max_ns = 0;
   bool estimated = false;
@@ -92,7 +95,8 @@ struct SlotSums {
   void merge(const SlotSums& other);
 };
 
-/// A row of the table while it is built. A process's number is its position in the block.
+/// A row of the table `window_summary` while it is built. Processes are numbered by their position
+/// in the block.
 class Summary {
  public:
   using Functions = std::vector<std::pair<std::int64_t, SlotSums>>;

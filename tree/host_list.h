@@ -4,11 +4,11 @@
 //
 //   node[01-04,07],head  =  node01 node02 node03 node04 node07 head
 //
-// Items are separated by commas. A bracket contains numbers and ranges of numbers. Each number is
-// padded to the width of the first number of its range: "[08-10]" is 08 09 10. If the bracket's
-// first number has leading zeros, all numbers in the bracket get the width of the first:
-// "[005,4,11-13]" is 005 004 011 012 013. An item may have several brackets: rack[1-2]n[1-2] is
-// rack1n1 rack1n2 rack2n1 rack2n2.
+// Items are separated by commas. A bracket contains numbers and ranges of numbers. In a range, each
+// number is padded with zeros to the width of the first number: "[08-10]" is 08 09 10. If the first
+// number of a bracket has leading zeros, all numbers in the bracket are padded to the width of this
+// number: "[005,4,11-13]" is 005 004 011 012 013. An item may have several brackets:
+// rack[1-2]n[1-2] is rack1n1 rack1n2 rack2n1 rack2n2.
 
 #include <cstddef>
 #include <span>
@@ -28,13 +28,14 @@ constexpr std::size_t kMaxListedHosts = 1u << 20;
 /// message quotes the item:
 /// - an empty item, or a name that is_host_name() refuses;
 /// - a bracket that is open, empty or nested;
-/// - a range that descends or is not a range of numbers, or a number of more than 18 digits;
+/// - a range that descends, an end of a range that is not a number, or a number of more than 18
+///   digits;
 /// - more hosts than kMaxListedHosts.
 Result<std::vector<std::string>> parse_host_list(std::string_view text);
 
-/// Returns the shortest list in this form that names each host once. Names that differ only in
-/// their last number share a bracket. The list is sorted; numbers are sorted by value. Names are
-/// not checked: an invalid host name appears in the list, but parse_host_list() refuses it.
+/// Returns a short list in this form that names each host once. Names that differ only in the last
+/// number share a bracket. The list is sorted; numbers are sorted by value. Names are not checked:
+/// an invalid host name appears in the list, but parse_host_list() refuses this list.
 std::string fold_hosts(std::span<const std::string> hosts);
 
 }  // namespace xylem::tree

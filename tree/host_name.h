@@ -16,8 +16,8 @@ constexpr std::string_view short_name(std::string_view name) {
   return name.substr(0, name.find('.'));
 }
 
-/// Returns true if both names may mean the same host. This is so if they are equal, or if one is
-/// the other without its domain. "node1" may be "node1.a.org", but "node1.a.org" is not
+/// Returns true if both names may mean the same host: they are equal, or one is the other name
+/// without the domain. For example, "node1" may be "node1.a.org", but "node1.a.org" is not
 /// "node1.b.org".
 constexpr bool may_be_one_host(std::string_view one, std::string_view other) {
   return one == other || one == short_name(other) || other == short_name(one);
@@ -26,8 +26,8 @@ constexpr bool may_be_one_host(std::string_view one, std::string_view other) {
 /// A set of names of different hosts.
 class HostNameSet {
  public:
-  /// If the set has a name that may mean the same host, returns that name. Otherwise adds `name`
-  /// and returns nullopt.
+  /// If the set contains a name that may mean the same host, returns that name. Otherwise adds
+  /// `name` and returns nullopt.
   std::optional<std::string> add(const std::string& name);
 
  private:

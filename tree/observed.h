@@ -1,7 +1,7 @@
 #pragma once
 
-// Makes a topology from the recorded processes of a running or finished tree. The topology can be
-// printed as a topology file.
+// Makes a topology from the recorded processes of a running or finished tree, for example to print
+// it as a topology file.
 
 #include <span>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace xylem::tree {
 
-/// The record of an inner process.
+/// The record of an inner node.
 struct ObservedProcess {
   NodeId id{};      ///< kFrontEndNode or any other number; each number occurs once.
   NodeId parent{};  ///< Ignored for the front end.
@@ -21,8 +21,8 @@ struct ObservedProcess {
 
 /// Returns the tree of these processes; their order does not matter. Children are in the order of
 /// their ids. The processes on one host get the numbers 0, 1, ... in the order of their ids.
-/// Processes that are not below the front end (because of a missing parent or a cycle) are left
-/// out.
+/// Processes that are not below the front end are left out. This happens if a parent is missing, or
+/// if there is a cycle.
 ///
 /// Fails with kNotFound if the front end is missing. Fails with kInvalidArgument if is_host_name()
 /// refuses a host's name, or if an id occurs twice.

@@ -1,20 +1,21 @@
 #pragma once
 
-// The shape of a tree in one line of text. The option --topology, the variable XYLEM_TOPOLOGY, the
-// configuration file and `xylem place` use this form.
+// The shape of a tree in one line of text. This form is used in the option --topology, the variable
+// XYLEM_TOPOLOGY, the configuration file and `xylem place`.
 //
 //   flat                    no communication process: every back end attaches to the front end
-//   kary:K                  ceil(#BE / K) internal leaves for #BE back ends. Each level above has
-//                           one node for K nodes of the level below, up to the front end. `kary`
-//                           without a number is kary:16
+//   kary:K                  for B back ends, there are ceil(B / K) internal leaves. Each level
+//                           above has one node for K nodes of the level below, up to the front end.
+//                           `kary` without a number is kary:16
 //   balanced:DEPTHxFANOUT   DEPTH levels of communication processes. The front end and each process
 //                           above the last level have FANOUT children, so there are FANOUT^DEPTH
 //                           internal leaves
-//   binomial:ORDER          a binomial tree of 2^ORDER nodes, the front end included; `binomial`
-//                           without a number is the smallest binomial tree whose internal leaves
-//                           have at most 16 back ends each
+//   binomial:ORDER          a binomial tree of 2^ORDER nodes, including the front end. `binomial`
+//                           without a number is the smallest binomial tree in which each internal
+//                           leaf has at most 16 back ends
 //   file:PATH               a topology file (docs/topology-format.md), which also names the hosts
-//   PATH                    also a topology file, if it exists and PATH is none of the forms above
+//   PATH                    also a topology file, if the file exists and PATH has none of the
+//                           forms above
 
 #include <cstddef>
 #include <cstdint>
@@ -34,39 +35,39 @@ struct Shape {
   enum class Kind { kFlat, kKary, kBalanced, kBinomial, kFile };
   Kind kind = Kind::kKary;
   std::uint32_t fanout = kDefaultFanout;  ///< kKary: K, at least 2. kBalanced: at least 1.
-  /// kBalanced: the number of levels, at least 1. kBinomial: the order; 0: as large as needed.
+  /// kBalanced: the number of levels, at least 1. kBinomial: the order; 0 means as large as needed.
   std::uint32_t depth = 0;
   std::string path;  ///< Only for kFile.
 
   bool operator==(const Shape&) const = default;
 };
 
-/// Parses a shape; the beginning of this file lists the forms. If the text has no other form,
-/// checks whether a file of this name exists. Never opens the file.
+/// Parses a shape; the beginning of this file lists the forms. If the text has none of the forms
+/// with a keyword, checks whether a file with this name exists. Never opens the file.
 ///
 /// Fails with kNotFound if the text looks like a path and the file does not exist. Fails with
 /// kInvalidArgument if the text is not a shape or a number is out of range. Also fails if the tree
 /// would have more than kMaxCommProcesses. The message quotes the text and lists the valid forms.
 Result<Shape> parse_shape(std::string_view text);
 
-/// Returns the text of a shape, with defaults written out: "kary:16". parse_shape() reads the same
-/// shape from it.
+/// Returns the text of a shape, with default values: "kary:16". parse_shape() reads the same shape
+/// from this text.
 std::string to_text(const Shape& shape);
 
 /// Makes the tree of a shape for this number of back ends.
 ///
 ///   kary:2, 8 back ends              4 internal leaves and 2 nodes above them
-///   kary:16, at most 16 back ends    the front end alone: it is the one internal leaf
+///   kary:16, at most 16 back ends    only the front end, which is the internal leaf
 ///   kary:8, 65 back ends             9 internal leaves and 2 nodes above, with 5 and 4 children
 ///
-/// The nodes of a level are divided among the nodes of the level above. Each node above gets
-/// consecutive children. The numbers of children differ by at most one, and the nodes with more
-/// children come first. The trees of `balanced` and `binomial:ORDER` do not depend on the number of
-/// back ends.
+/// The nodes of a level are divided among the nodes of the level above. The children of a node are
+/// consecutive. The numbers of children differ by at most one, and the nodes with more children
+/// come first. The trees of `balanced` and `binomial:ORDER` do not depend on the number of back
+/// ends.
 ///
 /// Fails with kInvalidArgument for kFile, because the file itself describes the tree
-/// (topology_text.h). Also fails if a field is outside the range given in Shape, or if the tree
-/// would have more than kMaxCommProcesses.
+/// (topology_text.h). Also fails if a field of `shape` is out of range, or if the tree would have
+/// more than kMaxCommProcesses.
 Result<Skeleton> grow(const Shape& shape, std::size_t back_ends);
 
 }  // namespace xylem::tree

@@ -17,8 +17,8 @@
 
 namespace xylem::tree {
 
-/// A process of the tree, named as in MRNet: a host, and a number that distinguishes the processes
-/// on that host. The numbers need not start at 0 and may have gaps.
+/// The name of a process of the tree, as in MRNet: a host, and a number that distinguishes the
+/// processes on this host. The numbers need not start at 0 and may have gaps.
 struct Process {
   std::string host;
   std::uint32_t instance = 0;
@@ -29,11 +29,11 @@ struct Process {
 /// Returns "node12:0".
 std::string to_text(const Process& process);
 
-/// Returns true if a topology text can contain this name: 1 to 253 characters, each a letter, a
-/// digit, '.', '-' or '_'.
+/// Returns true if a topology text can contain this name: it has 1 to 253 characters, and each is a
+/// letter, a digit, '.', '-' or '_'.
 bool is_host_name(std::string_view name);
 
-/// A process and its children, in order: one statement of a topology text.
+/// One statement of a topology text: a process and its children, in order.
 struct Branch {
   Process parent;
   std::vector<Process> children;
@@ -45,7 +45,7 @@ struct BranchPlace {
   std::optional<std::size_t> child;  ///< Index of the child; nullopt means the branch's parent.
 };
 
-/// The reason why branches do not form a tree, and its position.
+/// The reason why branches do not form a tree, and the position of the error.
 struct TopologyFault {
   BranchPlace at;
   /// The earlier position that conflicts with `at`; nullopt if only `at` is wrong.
@@ -54,15 +54,16 @@ struct TopologyFault {
   std::string remedy;  ///< "give each process of a host a number of its own"
 };
 
-/// Processes with their parents and children. They always form one tree, and every process occurs
-/// once; so a value of this type needs no validation. Two topologies are equal if every process has
-/// the same children in the same order. The order of branches does not matter.
+/// The processes of a tree, with their parents and children. A value of this type is always valid:
+/// the processes form one tree, and every process occurs once. Two topologies are equal if every
+/// process has the same children in the same order. The order of the branches from which they were
+/// made does not matter.
 ///
-/// The ids of nodes are the same as in the skeleton: the front end is 0, the others follow breadth
-/// first. Any thread may call const functions.
+/// The ids of nodes are the same as in the skeleton: the front end is 0, then the communication
+/// processes follow breadth first. Any thread may call const functions.
 class Topology {
  public:
-  /// Makes a topology of the front end alone.
+  /// Makes a topology that has only the front end.
   explicit Topology(Process front_end);
 
   /// Gives names to the nodes of a skeleton: `processes[n]` is node n. Fails with kInvalidArgument
@@ -71,10 +72,10 @@ class Topology {
   static Result<Topology> make(Skeleton skeleton, std::vector<Process> processes);
 
   /// Makes a topology from branches in any order. The process without a parent is the front end. A
-  /// process without children needs no branch; a branch without children is allowed.
+  /// process without children needs no branch, but may have one.
   ///
-  /// If `places` is given, it receives the position of each node. The front end's position is its
-  /// branch; the position of every other node is where it is a child.
+  /// If `places` is not null, it receives the position of each node. The position of the front end
+  /// is its branch. The position of any other node is the place where it is listed as a child.
   ///
   /// Fails with kInvalidArgument in these cases. The message gives the reason; find_fault() also
   /// gives the position.
@@ -89,9 +90,10 @@ class Topology {
   std::size_t size() const { return processes_.size(); }
   const Process& process(NodeId node) const;
   const Process& front_end() const { return processes_.front(); }
-  /// Returns the processes by node id, the front end first.
+  /// Returns the processes in the order of node ids; the front end is the first.
   std::span<const Process> processes() const { return processes_; }
-  /// Returns nullopt if the process is not in the tree. Searches linearly.
+  /// Returns the node of a process; nullopt if the process is not in the tree. The time is
+  /// proportional to the number of nodes.
   std::optional<NodeId> find(const Process& process) const;
 
   bool operator==(const Topology&) const = default;
@@ -103,9 +105,9 @@ class Topology {
   std::vector<Process> processes_;
 };
 
-/// Returns the first reason why branches do not form a tree; nullopt if they form one. `branches`
-/// must not be empty, because an empty list has no position to report. The order of the checks is:
-/// cycles, repeated names, parts that are not connected.
+/// Returns the first reason why branches do not form a tree; nullopt if they form a tree.
+/// `branches` must not be empty, because an empty list has no position to report. The order of the
+/// checks is: cycles, repeated names, parts that are not connected.
 std::optional<TopologyFault> find_fault(std::span<const Branch> branches);
 
 }  // namespace xylem::tree

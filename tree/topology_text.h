@@ -6,10 +6,10 @@
 //   head:0  => node1:0 node2:0 ;      # the front end and its children
 //   node1:0 => node3:0 node4:0 ;
 //
-// A process is HOST:NUMBER. Each process with children has one statement. Statements may come in
-// any order and may take several lines. The process without a parent is the front end; all others
-// are communication processes. Back ends are not listed. The text `head:0 ;` describes a tree of
-// the front end alone.
+// A process is HOST:NUMBER. Each process with children has one statement. Statements may be in any
+// order and may have several lines. The process without a parent is the front end; all others are
+// communication processes. Back ends are not listed. The text `head:0 ;` describes a tree that has
+// only the front end.
 
 #include <cstdint>
 #include <string>
@@ -24,25 +24,25 @@ namespace xylem::tree {
 /// Maximum size of a topology file.
 constexpr std::size_t kMaxTopologyBytes = std::size_t{64} << 20;
 
-/// A topology with line numbers. Some errors about hosts are found later, when the job's hosts are
-/// known. Their messages can then name the file and the line.
+/// A topology with line numbers. Some errors about hosts are found only later, when the job's hosts
+/// are known. Thanks to the line numbers, their messages can name the file and the line.
 struct TopologyFile {
   Topology topology;
   std::string source;  ///< Path or name of the text in error messages.
-  /// For each node id, the line that first names the process, counted from 1.
+  /// For each node id, the first line that names the process. Lines are counted from 1.
   std::vector<std::uint32_t> lines;
 };
 
-/// Parses a text. `source` is its name in error messages, which have the form `SOURCE:LINE: what,
-/// what to do`:
+/// Parses a text. `source` is the name of the text in error messages. These have the form
+/// `SOURCE:LINE: what, what to do`:
 ///
 ///   x.topo:7: host node12 is named twice: node12:0 is a child here and before (line 3); ...
 ///   x.topo:4: cycle: a:0 => b:0 => a:0; ...
 ///   x.topo:9: node5:0 is not connected: it is nobody's child, and neither is head:0 (line 1); ...
 ///   x.topo:2: syntax error: expected '=>' or ';' after head:0, found 'node1'; ...
 ///
-/// Fails with kInvalidArgument in these four cases. Also fails for an empty text, for numbers above
-/// 2^32 - 1, and for texts of more than kMaxTopologyBytes. Safe on any input.
+/// Fails with kInvalidArgument in these four cases. Also fails if the text is empty or has more
+/// than kMaxTopologyBytes, and for numbers above 2^32 - 1. Safe on any input.
 Result<TopologyFile> parse_topology(std::string_view text, std::string_view source);
 
 /// Reads a file and parses it. The path is the `source` in error messages. Fails if
@@ -51,7 +51,7 @@ Result<TopologyFile> parse_topology(std::string_view text, std::string_view sour
 Result<TopologyFile> read_topology_file(const std::string& path);
 
 /// Returns the text of a topology: one statement on each line, breadth first. Only the front end
-/// and processes with children have a statement. parse_topology() reads an equal topology from the
+/// and processes with children have a statement. parse_topology() reads an equal topology from this
 /// text.
 std::string print(const Topology& topology);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The values of a RunView as JSON. docs/http-api.md describes the fields.
+// The answers of a RunView as JSON. docs/http-api.md describes the fields.
 
 #include <cstdint>
 #include <string>
@@ -11,8 +11,8 @@ namespace xylem::viz {
 
 std::string to_json(const storage::Overview& overview);
 /// `digits` is the number of significant digits of a cell; 0: all digits. A longer number is
-/// rounded and written with an exponent: with 4 digits, 123456 becomes 1235e2. But 12345 is
-/// written in full, since 1235e1 is not shorter. Totals of rows are never rounded.
+/// rounded and written with an exponent: with 4 digits, 123456 becomes 1235e2. If this is not
+/// shorter, the number is written in full: 12345, not 1235e1. Totals of rows are never rounded.
 std::string to_json(const storage::RankGrid& grid, storage::RankValue value,
                     std::uint64_t digits = 0);
 std::string to_json(const storage::FunctionTable& table);
@@ -20,7 +20,7 @@ std::string to_json(const storage::Matrix& matrix, storage::MatrixValue value);
 /// `digits` has the same meaning as for a RankGrid.
 std::string to_json(const storage::Timeline& timeline, std::uint64_t digits = 0);
 std::string to_json(const storage::HostTable& table);
-/// `digits` is the number of significant digits; 0: enough to read back the same number.
+/// `digits` is the number of significant digits; 0: enough digits to read the same number again.
 std::string to_json(const storage::HostSeries& series, std::uint64_t digits = 0);
 std::string to_json(const storage::Tree& tree);
 std::string to_json(const storage::Notices& notices);

@@ -14,40 +14,44 @@
 namespace xylem::viz {
 
 struct ApiOptions {
-  std::string file;  ///< The run's file. Each request opens it again. So the server keeps working
-                     ///< after the run has ended.
-  /// Time limit of a view; after it the request fails with 504. Views of large stores need seconds.
+  /// Path of the run's file. Each request opens the file again. So the server also works after the
+  /// run has ended.
+  std::string file;
+  /// Time limit of a view. After this time the request fails with status 504. For large stores, a
+  /// view needs seconds.
   Nanos view_deadline = 10 * kSecond;
   /// Time limit of an SQL query.
   Nanos query_deadline = 5 * kSecond;
-  /// Time for which an answer of /healthz is reused. Each check opens the file, and clients need no
-  /// token for /healthz.
+  /// Time for which an answer of /healthz is reused. This limits the load, because each check opens
+  /// the file, and clients need no token for /healthz.
   Nanos health_lasts = 1 * kSecond;
-  /// Maximum rows of an SQL result. A longer result is cut, and marked as cut.
+  /// Maximum number of rows of an SQL result. A longer result is cut, and marked as cut.
   std::uint64_t max_rows = 100'000;
-  /// Maximum size of an SQL result. A larger result is cut, and marked as cut.
+  /// Maximum size of an SQL result in bytes. A larger result is cut, and marked as cut.
   std::size_t max_query_bytes = 8u << 20;
 };
 
-/// Answers requests from a run's file, which it only reads. net::HttpHandler says when and on which
-/// thread each function is called.
+/// Answers requests from a run's file. It never writes the file. net::HttpHandler says when and on
+/// which thread each function is called.
 class Api final : public net::HttpHandler {
  public:
   Api(ApiOptions options, AccessOptions access)
       : options_(std::move(options)), access_(std::move(access)) {}
 
   std::optional<net::HttpReply> screen(const net::HttpRequest& request) override;
-  /// Interrupts running statements once `given_up` is true. Compresses long answers with gzip if
-  /// the client accepts it. The header Server-Timing gives the times `cpu` and `total` of the
-  /// answer in ms.
+  /// Interrupts running SQL statements when `given_up` becomes true. Compresses long answers with
+  /// gzip if the client accepts gzip. The header Server-Timing has the times `cpu` and `total` of
+  /// the answer in ms.
   net::HttpReply answer(const net::HttpRequest& request,
                         const std::atomic<bool>& given_up) override;
-  /// Returns false for /healthz. This request needs no token, so the client is unknown.
+  /// Returns true if the client is known. It is unknown for /healthz, because this request needs no
+  /// token.
   bool knows(const net::HttpRequest& request) override;
   net::HttpReply refusal(unsigned status, const std::string& sentence) override;
   /// Returns {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}. `number`
-  /// grows with each change of the file. While the file cannot be read, the event is "unreadable",
-  /// and the object has a field `error` in place of `number`, `run_end_ns` and `has_ended`.
+  /// increases with each change of the file. While the file cannot be read, the event is
+  /// "unreadable". The object then has the field `error`, but not `number`, `run_end_ns` and
+  /// `has_ended`.
   std::string news() override;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Compresses answers with gzip for clients that accept it. For example, a grid of ranks and time
-// slots can have a megabyte of digits.
+// Compresses answers with gzip for clients that accept it. For example, the digits of a grid of
+// ranks and time slots can be a megabyte.
 
 #include <cstddef>
 #include <string_view>
@@ -10,17 +10,18 @@
 
 namespace xylem::viz {
 
-/// Minimum size of a body to be compressed. A shorter body fits into one packet anyway.
+/// Minimum size in bytes of a body that is compressed. A shorter body fits into one network packet
+/// anyway.
 constexpr std::size_t kMinCompressed = 1400;
 
-/// Returns whether a client accepts gzip: its Accept-Encoding contains gzip or "*", without `q=0`.
-/// Malformed parts are ignored.
+/// Returns true if a client accepts gzip: the header Accept-Encoding contains gzip or "*", without
+/// `q=0`. Malformed parts of the header are ignored.
 bool takes_gzip(std::string_view accept_encoding);
 
-/// Compresses the body with gzip and adds Content-Encoding, if the client accepts gzip and the body
-/// becomes shorter. Also adds `Vary`, even if the client does not accept gzip. Returns a reply
-/// unchanged if its body is too short or already has an encoding. Takes about 10 ms of CPU time per
-/// megabyte.
+/// Returns the reply unchanged if the body is shorter than kMinCompressed, is larger than 1 GiB, or
+/// already has an encoding. Otherwise adds the header Vary. If the client accepts gzip and the body
+/// becomes shorter, also compresses the body and adds the header Content-Encoding. Takes about 10
+/// ms of CPU time per megabyte.
 net::HttpReply compressed(net::HttpReply reply, std::string_view accept_encoding);
 
 }  // namespace xylem::viz

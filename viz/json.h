@@ -21,8 +21,8 @@
 
 namespace xylem::viz {
 
-/// The output is valid JSON if the calls are nested as the parts of the value are. Invalid UTF-8
-/// becomes U+FFFD. NaN and infinities become null.
+/// Writes one JSON value. The output is valid JSON if the calls are nested like the parts of the
+/// value. Invalid UTF-8 becomes U+FFFD. NaN and infinities become null.
 class Json {
  public:
   template <typename Inside>
@@ -36,7 +36,7 @@ class Json {
     key(name);
     object(inside);
   }
-  /// `each` writes one value for each element.
+  /// Writes an array. `each` must write one value for each element.
   template <typename Range, typename Each>
   void array(std::string_view name, const Range& range, Each each) {
     key(name);
@@ -99,7 +99,8 @@ class Json {
   void append_quoted(std::string_view text);
 
   std::string text_;
-  bool is_first_ = true;  ///< The next element is the first in its brackets: it needs no comma.
+  /// True if the next element is the first one after a bracket: then no comma is written.
+  bool is_first_ = true;
 };
 
 }  // namespace xylem::viz

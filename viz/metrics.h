@@ -1,6 +1,6 @@
 #pragma once
 
-// A run's totals for /metrics, in the text format of OpenMetrics 1.0 or in the older one of
+// The totals of a run for /metrics, in the text format of OpenMetrics 1.0 or in the older format of
 // Prometheus. docs/http-api.md lists the metrics.
 
 #include <cstdint>
@@ -21,17 +21,17 @@ struct MetricsValues {
   std::map<std::string, std::uint64_t> refused;  ///< Number of refused requests, by reason.
 };
 
-/// kText is the older format of Prometheus, version 0.0.4: it has no units and no end mark.
+/// kText is the older format of Prometheus, version 0.0.4. It has no units and no end mark.
 enum class MetricsFormat { kOpenMetrics, kText };
 
-/// The format for the header `Accept`: kText if it lists text/plain but not OpenMetrics, else
-/// kOpenMetrics.
+/// Returns the format for the value of the header Accept: kText if it lists text/plain but not
+/// OpenMetrics, otherwise kOpenMetrics.
 MetricsFormat metrics_format(std::string_view accept);
 std::string metrics_type(MetricsFormat format);
 
-/// The number of series is small for runs of any size. Labels are worlds (32 at most), the 15
-/// functions with most time, and roles and states of the tree's processes. Ranks, hosts and
-/// commands are never labels. Counters of the same run never decrease.
+/// Returns the metrics as text. For runs of any size, the number of series is small. Labels are at
+/// most 32 worlds, the 15 functions with the most time, and roles and states of the tree's
+/// processes. Ranks, hosts and commands are never labels. Counters of the same run never decrease.
 std::string metrics_text(const MetricsValues& values, MetricsFormat format);
 
 }  // namespace xylem::viz

@@ -8,14 +8,15 @@
 namespace xylem::viz {
 
 struct PageFile {
-  std::string_view path;  ///< "/" is the page itself, which refers to the other files.
+  std::string_view path;  ///< Path in the URL. "/" is the page itself; it uses the other files.
   std::string_view type;
-  bool keeps;  ///< True if the path changes with the contents. Then browsers may cache the file for
-               ///< ever.
+  /// True if every change of the contents also changes the path. Then browsers may cache the file
+  /// for ever.
+  bool keeps;
   std::string_view gzip;
 };
 
-/// All files of the page; empty if xylem was built without it (XYLEM_PAGE=OFF).
+/// Returns all files of the page; empty if xylem was built without the page (XYLEM_PAGE=OFF).
 std::span<const PageFile> page_files();
 
 }  // namespace xylem::viz

@@ -1,6 +1,6 @@
 #pragma once
 
-// Parses a request's target: a path, and parameters by name.
+// Parses the target of a request: a path, and parameters with names.
 //
 //   auto target = Target::parse("/api/v1/ranks?value=wait&begin_ns=0");
 //   target->path();                     // "/api/v1/ranks"
@@ -17,11 +17,12 @@
 
 namespace xylem::viz {
 
-/// Maximum size of a target; enough for an SQL query.
+/// Maximum size of a target in bytes. It is large enough for an SQL query.
 constexpr std::size_t kMaxTargetBytes = 12u << 10;
 
-/// A decoded target. The caller reads each parameter with its expected type. Then fault() reports
-/// the first parameter that has a wrong value or was not read, so a mistyped name is an error.
+/// A decoded target. The caller reads each parameter that it knows, with the expected type. Then
+/// fault() reports a parameter that has a wrong value or was not read. So a mistyped name is an
+/// error.
 class Target {
  public:
   /// Fails with kInvalidArgument if the path or the percent-encoding is invalid, if the target
@@ -30,25 +31,28 @@ class Target {
 
   const std::string& path() const { return path_; }
 
-  /// The value of a parameter as text; nullopt if the parameter is missing. The other functions
-  /// without a default do the same.
+  /// Returns the value of a parameter as text; nullopt if the parameter is missing. The other
+  /// functions that return an optional also return nullopt for a missing parameter.
   std::optional<std::string> text(const std::string& name);
-  /// A whole number from 0 on; `otherwise` if the parameter is missing.
+  /// Returns a whole number that is not negative; `otherwise` if the parameter is missing.
   std::uint64_t count(const std::string& name, std::uint64_t otherwise);
   std::optional<std::uint64_t> count(const std::string& name);
-  /// A 32-bit number of a world or a host.
+  /// Returns the number of a world or a host, which has 32 bits.
   std::optional<std::uint32_t> id(const std::string& name);
-  /// A time in ns, which may be negative.
+  /// Returns a time in ns. It may be negative.
   std::optional<Nanos> nanos(const std::string& name);
-  /// "0", "1", "false" or "true"; false if the parameter is missing.
+  /// Returns the value of a parameter that is "0", "1", "false" or "true"; false if the parameter
+  /// is missing.
   bool flag(const std::string& name);
-  /// The index of the value in `choices` ("mpi|wait|bytes"); 0 if the parameter is missing.
+  /// Returns the index of the value in `choices` ("mpi|wait|bytes"); 0 if the parameter is missing.
   std::size_t choice(const std::string& name, std::string_view choices);
 
-  /// The first parameter with a wrong value, or else a parameter that the caller has not read.
+  /// Returns an error for the first parameter with a wrong value. If there is none, returns an
+  /// error for a parameter that the caller has not read. If all parameters were read, returns
+  /// nullopt.
   std::optional<Error> fault() const;
 
-  /// The target without one of its parameters; the rest is unchanged.
+  /// Returns the target without the parameter `name`. The rest is unchanged.
   static std::string without(std::string_view target, std::string_view name);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Makes HTTP replies, with the headers that all of them have.
+// Makes HTTP replies, with the headers that all replies have.
 
 #include <string>
 
@@ -11,23 +11,25 @@
 
 namespace xylem::viz {
 
-/// The field `version` of each JSON answer. A change that breaks clients increases it, and also
-/// changes `v1` in the paths.
+/// Value of the field `version` in each JSON answer. A change that breaks clients increases this
+/// number, and also changes `v1` in the paths.
 constexpr int kApiVersion = 1;
 
-/// A reply whose headers forbid caching, content sniffing, framing and access by other origins. A
-/// page may load only files of this server.
+/// Returns a reply. The headers forbid caching, content sniffing, framing and access by other
+/// origins. They also forbid a page to load files of other servers.
 net::HttpReply make_reply(unsigned status, const std::string& type, std::string body);
 net::HttpReply json_reply(std::string body);
 
-/// A file of the page. It is always compressed, since every browser supports gzip.
+/// Returns a reply with a file of the page. It is always compressed, because every browser supports
+/// gzip.
 net::HttpReply file_reply(const PageFile& file);
 
-/// An error as JSON: {"version":1,"error":{"status":404,"code":"not_found","message":"..."}}
+/// Returns an error as JSON:
+/// {"version":1,"error":{"status":404,"code":"not_found","message":"..."}}
 net::HttpReply error_reply(unsigned status, const std::string& sentence);
-/// The reply to `error`. Its code decides the status.
+/// Returns the reply for `error`. The error's code decides the status.
 net::HttpReply error_reply(const Error& error);
-/// Writes only the field "error":{"status":404,...} into the open object.
+/// Writes the field "error":{"status":404,...} into the open object.
 void write_error(Json& json, const Error& error);
 
 }  // namespace xylem::viz

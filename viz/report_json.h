@@ -10,14 +10,14 @@
 
 namespace xylem::viz {
 
-/// Writes the fields that report and overview share into the open object: run, worlds, account,
-/// services, functions, shares, waits and losses. Times are in ns, shares are fractions.
+/// Writes the common fields of report and overview into the open object: run, worlds, account,
+/// services, functions, shares, waits and losses. Times are in ns, shares are from 0 to 1.
 void write_report(Json& json, const storage::Report& report);
 
 /// Writes one element of an array `alerts`.
 void write_alert(Json& json, const storage::Alert& alert);
 
-/// The whole report as one object, followed by a line break.
+/// Returns the whole report as one object, followed by a line break.
 std::string report_json(const storage::Report& report);
 
 }  // namespace xylem::viz

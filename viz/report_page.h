@@ -1,6 +1,6 @@
 #pragma once
 
-// A run as one page of HTML without scripts. The page needs no other file and no network.
+// A report on a run as one HTML page without scripts. The page needs no other file and no network.
 //
 //   auto values = ask_report_page(*view);
 //   std::string html = make_report_page(*values);
@@ -23,17 +23,17 @@ struct ReportPageValues {
   storage::Alerts alerts;
 };
 
-/// Fails if a query of `run` fails.
+/// Reads the values from `run`. Fails if a query fails.
 Result<ReportPageValues> ask_report_page(storage::RunView& run);
 
-/// The page follows the light or dark setting of the reader's system. It can be printed. It is
-/// smaller than 1 MiB for runs of any size: maps have at most 128 rows and 160 columns, and lists
-/// are short. Every number of a table is in a `data` element with the exact value in ns, bytes or
-/// calls. All text of the run is escaped.
+/// Returns the page. It follows the light or dark setting of the reader's system, and can be
+/// printed. For runs of any size it is smaller than 1 MiB: maps have at most 128 rows and 160
+/// columns, and lists are short. Every number in a table is in a `data` element with the exact
+/// value in ns, bytes or calls. All text of the run is escaped.
 std::string make_report_page(const ReportPageValues& values);
 
-/// Escapes text for HTML, between tags and in quoted attributes. Bytes that are not UTF-8, and
-/// control characters, become "?".
+/// Escapes text for HTML. The result can be used between tags and in quoted attributes. Bytes that
+/// are not UTF-8, and control characters, become "?".
 std::string html_text(std::string_view text);
 
 }  // namespace xylem::viz

@@ -1,6 +1,6 @@
 #pragma once
 
-// Charts of the report page as SVG. Their colours are classes of the page's style sheet.
+// Charts of the report page as SVG. The page's style sheet defines their colours.
 
 #include <cstdint>
 #include <string>
@@ -8,22 +8,25 @@
 
 namespace xylem::viz {
 
-/// A map of cells with colours.
+/// A heat map: a grid of cells with colours.
 struct HeatMap {
   std::uint64_t columns = 0, rows = 0;
-  std::vector<double> cells;  ///< Row by row; a cell of 0 stays empty.
+  std::vector<double> cells;  ///< The values, stored row by row. A cell with 0 stays empty.
   double most = 1;            ///< The value with the strongest colour.
   std::string name;           ///< The text for screen readers.
-  bool is_square = false;     ///< False: the map is as wide as the page.
+  /// True to draw square cells; false to make the map as wide as the page.
+  bool is_square = false;
 };
 
-/// Draws neighbouring cells of equal colour as one stroke, so that the page stays small.
+/// Returns the map as SVG. Neighbouring cells of equal colour are one stroke, so that the page
+/// stays small.
 std::string heat_map(const HeatMap& map);
-/// The scale of a map's colours, from `least` to `most`.
+/// Returns the scale of a map's colours, with the labels `least` and `most`.
 std::string heat_legend(const std::string& least, const std::string& most);
-/// A bar in a table: `part`, followed by `rest` in a lighter colour. Both are shares from 0 to 1.
+/// Returns a bar for a table: first `part`, then `rest` in a lighter colour. Both are shares of the
+/// width, from 0 to 1.
 std::string share_bar(double part, double rest = 0);
-/// The style sheet of the page and of its charts.
+/// Returns the style sheet of the page and of the charts.
 const char* report_page_style();
 
 }  // namespace xylem::viz

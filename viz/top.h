@@ -1,7 +1,7 @@
 #pragma once
 
-// Shows a run in the terminal: queries the run's file and draws the answers as a screen. A screen
-// is a list of lines; nothing here accesses the terminal.
+// The contents of `xylem top`: queries the run's file and draws the answers as a screen. A screen
+// is a list of lines. Nothing here accesses the terminal.
 //
 //   TopAnswers answers;
 //   ask_top(*view, question_of(choice), answers);
@@ -20,58 +20,59 @@
 
 namespace xylem::viz {
 
-/// The parts of a run that a screen needs, with their time and world. The same question to an
-/// unchanged file has the same answer.
+/// The parts of a run that a screen needs, with the world and the time. If the file has not
+/// changed, the same question has the same answer.
 struct TopQuestion {
   bool functions = false, ranks = false, tree = false, notices = false;
   WorldId world{};
-  std::optional<Nanos> recent_ns;  ///< Length of the last part of the run, if only this part is
-                                   ///< wanted.
+  /// If set, the answers are only for the end of the run, of this length.
+  std::optional<Nanos> recent_ns;
   bool operator==(const TopQuestion&) const = default;
 };
 
 /// Returns the question for the chosen pane. While the display is paused, the question is for all
-/// panes, so that the user can switch between them.
+/// panes, so that the user can switch between panes.
 TopQuestion question_of(const TopChoice& choice, Nanos recent_ns);
 
-/// The newest answer to each part. Parts may be from different commits of the run's file.
+/// The newest answer for each part of the question. Parts may be from different commits of the
+/// run's file.
 struct TopAnswers {
   std::optional<storage::Overview> overview;
   std::optional<storage::FunctionTable> functions;
   struct Ranks {
-    /// Each grid has one column; a row is one rank or several.
+    /// Each grid has one column. A row is for one rank or for several ranks.
     storage::RankGrid mpi, wait, calls, bytes;
   };
   std::optional<Ranks> ranks;
   std::optional<storage::Tree> tree;
   std::optional<storage::Notices> notices;
   std::optional<storage::Alerts> alerts;  ///< Used by the panes notices and overview.
-  std::string fault;                      ///< Why the last query failed; empty: it succeeded.
+  std::string fault;  ///< The reason why the last query failed; empty if it succeeded.
 };
 
-/// Queries the overview and the parts of `question`, and replaces their old answers. On failure it
-/// sets `fault` and keeps the old answers.
+/// Queries the overview and the parts of `question`, and replaces the old answers of these parts.
+/// On failure, sets `fault` and keeps the old answers.
 void ask_top(storage::RunView& run, const TopQuestion& question, TopAnswers& answers);
 
-/// All parts as one JSON object, with the names and forms of docs/http-api.md.
+/// Returns all parts as one JSON object. docs/http-api.md describes the fields.
 std::string top_json(const TopAnswers& answers);
 
 struct ScreenForm {
   std::size_t width = 80, height = 24;
   bool utf8 = true;
-  bool is_interactive = true;  ///< False: the screen has no hints for keys.
+  bool is_interactive = true;  ///< If false, the screen has no hints for keys.
 };
 
-/// Exactly `height` lines of at most `width` cells. If the screen is not interactive and `height`
-/// is 0, it has all lines of the pane.
+/// The drawn screen: exactly `height` lines of at most `width` cells. If `height` is 0 and the
+/// screen is not interactive, it has all lines of the pane.
 struct TopScreen {
   std::vector<Line> lines;
   TopExtent extent;
 };
 
-/// Draws the answers. A line says which parts are empty or were not queried. From a width of 140
-/// cells on, the overview has two columns. Numbers have their unit, and estimates begin with "~". A
-/// number that does not fit becomes "#"s.
+/// Draws the answers. If a part is empty or was not queried, a line says so. If the width is at
+/// least 140 cells, the overview has two columns. Numbers have a unit, and estimates begin with
+/// "~". A number that does not fit is replaced by "#" characters.
 TopScreen draw_top(const TopAnswers& answers, const TopChoice& choice, const ScreenForm& form);
 
 }  // namespace xylem::viz

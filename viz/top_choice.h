@@ -1,7 +1,7 @@
 #pragma once
 
-// The user's choice of what to see in the terminal, and the keys that change it. Nothing here reads
-// input or draws.
+// The user's choice of the contents of `xylem top`, and the keys that change the choice. Nothing
+// here reads input or draws.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,11 +20,12 @@ constexpr std::size_t kTopPanes = 6;
 std::string_view name(TopPane pane);
 std::optional<TopPane> pane_of(std::string_view name);
 
-/// The sort order of lines. Quantities are in descending order; names, ranks and nodes in ascending
-/// order.
+/// The sort order of lines. Quantities are sorted in descending order; names, ranks and nodes in
+/// ascending order.
 enum class TopOrder { kTime, kCalls, kBytes, kLongest, kName, kShare, kWait, kRank, kQueue, kNode };
 std::string_view name(TopOrder order);
-/// The orders of a pane; the first is the default. The overview has the orders of the pane ranks.
+/// Returns the orders of a pane; the first is the default. The overview has the same orders as the
+/// pane `ranks`.
 const std::vector<TopOrder>& orders_of(TopPane pane);
 
 struct TopChoice {
@@ -33,23 +34,23 @@ struct TopChoice {
   TopOrder rank_order = TopOrder::kShare;
   TopOrder tree_order = TopOrder::kNode;
   bool is_reversed = false;
-  /// Only lines that contain this text are shown; upper and lower case are the same. A number, or
-  /// two numbers as in 3-7, select ranks.
+  /// Only lines that contain this text are shown, in upper or lower case. A number, or a range such
+  /// as 3-7, selects ranks.
   std::string filter;
-  bool is_typing = false;  ///< True while the user types the filter. Then keys are letters of the
-                           ///< filter.
+  /// True while the user types the filter. Then letters are added to the filter.
+  bool is_typing = false;
   WorldId world{};
-  bool is_recent = false;  ///< True to show only the last seconds, not the whole run.
+  bool is_recent = false;  ///< True to show only the last seconds instead of the whole run.
   bool is_paused = false;
   bool shows_help = false;
-  bool has_ended = false;  ///< The user has quit.
+  bool has_ended = false;  ///< True if the user has quit.
   std::size_t scroll = 0;  ///< Number of the pane's lines above the screen.
 
   TopOrder order() const;
 };
 
-/// A key. The code of a printable ASCII character is the character; the other keys have the codes
-/// below.
+/// A key. The code of a printable ASCII character is the character itself; the other keys have
+/// these codes.
 enum class Key : std::uint16_t {
   kEnter = 0x100,
   kEscape,
@@ -68,9 +69,10 @@ constexpr Key key(char letter) { return static_cast<Key>(static_cast<unsigned ch
 /// Finds keys in the input from a terminal. Skips unknown sequences and non-ASCII characters.
 class KeyReader {
  public:
-  /// The keys that these bytes complete.
+  /// Returns the keys that are complete with these bytes.
   std::vector<Key> read(std::string_view bytes);
-  /// Call it after a pause in the input: a single escape byte is then the escape key.
+  /// Call it after a pause in the input. If a single escape byte is waiting, returns it as the
+  /// escape key.
   std::vector<Key> rest();
   /// True while the reader keeps an incomplete sequence.
   bool is_waiting() const { return !pending_.empty(); }
@@ -79,14 +81,15 @@ class KeyReader {
   std::string pending_;
 };
 
-/// The extent of the run and of the screen, which limits the choice.
+/// The sizes of the run and of the screen. They limit the choice.
 struct TopExtent {
   std::size_t worlds = 1;
   std::size_t page = 10;       ///< Number of the pane's lines on the screen.
   std::size_t max_scroll = 0;  ///< Maximum of TopChoice::scroll.
 };
 
-/// The choice after a key. Any key closes the help. Otherwise unknown keys change nothing.
+/// Returns the choice after a key. Any key closes the help. If no help is shown, unknown keys
+/// change nothing.
 TopChoice pressed(const TopChoice& before, Key pressed, const TopExtent& extent);
 
 }  // namespace xylem::viz

@@ -1,7 +1,7 @@
 #pragma once
 
-// Fills the table `alert` from windows. It notes the contents of each window. When the window is
-// committed, it gives the notes to the rules, and writes the alerts that changed.
+// Fills the table `alert` from windows. Notes about the contents of each window are kept until the
+// window is committed. Then the rules get the notes, and the changed alerts are written.
 
 #include <map>
 #include <optional>
@@ -17,10 +17,10 @@
 
 namespace xylem::storage {
 
-/// Notes are kept until their windows are committed. If this commit fails, the notes are discarded.
-/// Changed alerts are written in a separate transaction. If this transaction fails, the next one
-/// writes them. So the rules' memory and the file agree, except for the newest alerts of a front
-/// end that dies. The connection keeps the first failure.
+/// If the commit of the windows fails, call discard(). Changed alerts are written in a separate
+/// transaction. If this transaction fails, the next one writes them. So the alerts in memory and in
+/// the file agree; only the newest alerts of a front end that dies can be missing in the file. The
+/// connection keeps the first failure.
 class AlertIntake {
  public:
   explicit AlertIntake(Connection& connection);
@@ -32,20 +32,20 @@ class AlertIntake {
                 const wire::ProfileRow& row, std::int64_t function);
   void note_account(std::int64_t process, const wire::AccountRow& row);
   void note_window(const IntervalSet& sources, Nanos end_ns);
-  /// Windows of `leaf` were given up; nullopt: windows of several hosts. `calls` is the number of
-  /// calls in these windows; nullopt: unknown.
+  /// Notes that windows of `leaf` were given up; nullopt: windows of several hosts. `calls` is the
+  /// number of calls in these windows; nullopt: unknown.
   void note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
                      const std::string& why);
   void note_events_given_up(std::int64_t process, std::uint64_t calls, const std::string& why);
-  /// The host of this leaf is lost. If `why` is empty, the host has been heard of again.
+  /// Notes that the host of this leaf is lost. If `why` is empty, the host has reported again.
   void note_host_lost(LeafId leaf, const std::string& why) { hosts_[leaf] = why.empty(); }
-  /// The noted windows were rolled back.
+  /// Discards the notes. Call it if the noted windows were rolled back.
   void discard();
 
   /// Gives the notes to the rules, after the noted windows were committed. Returns true if there
   /// are alerts to write.
   bool judge();
-  /// Like judge(), but at the end of the run: no more windows will arrive.
+  /// Call it instead of judge() at the end of the run, when no more windows will arrive.
   bool finish();
   /// Writes the changed alerts. Call it inside a transaction.
   void write();
@@ -96,7 +96,7 @@ class AlertIntake {
   std::vector<AccountNote> accounts_;
   std::map<LeafId, Nanos> leaves_;
   std::vector<GivenUp> given_up_;
-  /// Hosts that were lost (false) or heard of again (true) since the last judge().
+  /// Hosts that were lost (false) or have reported again (true) since the last judge().
   std::map<LeafId, bool> hosts_;
   std::set<LeafId> named_;
   std::unordered_map<std::int64_t, Member> members_;

@@ -21,17 +21,18 @@
 
 namespace xylem::storage {
 
-/// Returns true for every key of this section, also for unknown ones; read_alert_limits() refuses
-/// those.
+/// Returns true for every key of the section `[alerts]`, also for an unknown key.
+/// read_alert_limits() refuses unknown keys.
 bool is_alert_key(std::string_view key);
 
 /// Returns the limits, with defaults for missing keys. Keys of other sections are skipped. `path`
-/// is the file's name in errors. Fails with kInvalidArgument and "PATH:LINE: why" if a key is
-/// unknown or a value is out of range.
+/// is the file's name in error messages. Fails with kInvalidArgument if a key is unknown or a value
+/// is out of range. The message has the form "PATH:LINE: why".
 Result<AlertLimits> read_alert_limits(const std::vector<ConfigEntry>& entries,
                                       const std::string& path);
 
-/// Returns the section of a configuration file that sets these limits; empty if all are defaults.
+/// Returns the lines of a configuration file that set these limits; empty if all limits are
+/// defaults.
 std::string print_alert_limits(const AlertLimits& limits);
 
 }  // namespace xylem::storage

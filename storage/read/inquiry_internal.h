@@ -1,6 +1,6 @@
 #pragma once
 
-// Asks a run's file many small questions, and keeps the first error.
+// Runs many small queries on a run's file, and keeps the first error.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,8 +26,8 @@ Id id_of(const Value& value) {
 }
 inline bool is_null(const Value& value) { return value.index() == 0; }
 
-/// Asks one question after another. After the first failure all answers are empty, so the caller
-/// checks for a failure once, at the end.
+/// Runs one query after another. After the first failure all results are empty, so the caller
+/// checks `failure` only once, at the end.
 class Inquiry {
  public:
   explicit Inquiry(RunFile& run) : run_(run) {}
@@ -49,13 +49,14 @@ class Inquiry {
                 ") WHERE name = " + sql_quoted(column))
                 .empty();
   }
-  /// Returns the only row of the result, with `columns` values. If there is no row, all values are
+  /// Returns the first row of the result. If there is no row, returns `columns` values that are
   /// NULL.
   std::vector<Value> ask_one(const std::string& sql, std::size_t columns) {
     Rows rows = ask(sql);
     return rows.empty() ? std::vector<Value>(columns) : std::move(rows.front());
   }
-  /// Calls `each` with the values of each row, for answers that are too large to keep.
+  /// Calls `each` with the values of each row. Use it for results that are too large to keep in
+  /// memory.
   template <typename Each>
   void scan(const std::string& sql, Each each) {
     class Sink final : public RowSink {

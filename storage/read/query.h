@@ -25,46 +25,48 @@ namespace xylem::storage {
 using Blob = std::vector<std::byte>;
 using Value = std::variant<std::monostate, std::int64_t, double, std::string, Blob>;
 
-/// Receives a result row by row. `begin` is called once for each statement that has columns.
+/// Receives a result row by row. begin() and end() are called once for each statement that has
+/// columns.
 class RowSink {
  public:
   virtual ~RowSink() = default;
   virtual void begin(std::span<const std::string> columns) = 0;
-  /// Called before each row with the number of bytes of its texts and blobs. If it returns false,
-  /// the query ends without an error, and the row is not copied. Use it to refuse rows that are too
-  /// large.
+  /// Called before each row. `bytes` is the size of the row's texts and blobs. If it returns false,
+  /// the query ends without an error, and the row is not copied. Override it to refuse rows that
+  /// are too large.
   virtual bool takes(std::size_t /*bytes*/) { return true; }
-  /// The row is valid during the call. If it returns false, the query ends without an error.
+  /// Called for each row. `values` is valid only during the call. If row() returns false, the query
+  /// ends without an error.
   virtual bool row(std::span<const Value> values) = 0;
   virtual void end() {}
 };
 
-/// The form in which texts are returned. Texts of a store are not trusted: a program's name may
-/// contain terminal control codes.
+/// The form in which texts are returned. Texts of a run's file are not trusted: a program's name
+/// may contain terminal control codes.
 enum class Texts {
-  kExact,  ///< Use it for programs, and for formats with their own escaping, such as HTML and JSON.
-  /// Use it for people at a terminal. Texts and column names are made printable by
-  /// base/printable_text.h.
+  kExact,  ///< Unchanged texts: for programs, and for formats with their own escaping, such as HTML
+           ///< and JSON.
+  /// Printable texts and column names (base/printable_text.h): for people at a terminal.
   kPrintable,
 };
 
-/// A file opened for reading. SQL comes from users, so it can only read the run's tables. It cannot
-/// use other files, extensions or settings. Not thread-safe.
+/// A run's file, opened for reading. SQL comes from users, so a query can only read the run's
+/// tables. It cannot use other files, extensions or settings. Not thread-safe.
 class RunFile {
  public:
-  /// Opens a run's file. Works while the file is written; each query sees what is committed at that
-  /// time. Also works for finished files on read-only media. Fails with kNotFound,
-  /// kPermissionDenied or kUnavailable. Fails with kInvalidArgument for a directory, a database
-  /// that is not a run, or a run of a newer xylem. Fails with kCorrupt if the file is not a
-  /// database.
+  /// Opens a run's file. Works while the run is still writing the file: each query sees the data
+  /// that is committed when the query starts. Also works for finished files on read-only media.
+  /// Fails with kNotFound, kPermissionDenied or kUnavailable. Fails with kInvalidArgument for a
+  /// directory, a database that is not a run, or a run of a newer xylem. Fails with kCorrupt if the
+  /// file is not a database.
   static Result<std::unique_ptr<RunFile>> open(const std::string& path,
                                                Texts texts = Texts::kExact);
   virtual ~RunFile() = default;
 
   /// Runs all statements of `sql`, one after another. Fails with kInvalidArgument if the SQL is
-  /// wrong or a name is unknown. Fails with kPermissionDenied on operations other than reading, and
-  /// with kCorrupt if the file is damaged. Rows before a failure have already been passed to the
-  /// sink.
+  /// wrong or a name is unknown. Fails with kPermissionDenied if a statement does anything else
+  /// than read, and with kCorrupt if the file is damaged. When query() fails, the sink may already
+  /// have received rows.
   virtual Result<void> query(std::string_view sql, RowSink& sink) = 0;
 
   /// Until release() is called, all queries see the same commit, even while the run continues. The
@@ -73,41 +75,43 @@ class RunFile {
   virtual Result<void> hold() = 0;
   virtual void release() = 0;
 
-  /// After `deadline` (monotonic) queries fail with kTimedOut, also during execution. kForever
-  /// means no deadline. While there is a deadline, a value may have at most 16 MiB, so that no
-  /// single step takes long. If `given_up` is not null, queries also fail after `*given_up` was set
-  /// to true. Any thread may set it. It must live longer than this object.
+  /// After `deadline` (on the monotonic clock) queries fail with kTimedOut, also a query that is
+  /// already running. kForever means no deadline. While there is a deadline, a value must not be
+  /// larger than 16 MiB, so that no single step takes long. If `given_up` is not null, queries also
+  /// fail after `*given_up` was set to true. Any thread may set it. `*given_up` must live longer
+  /// than this object.
   virtual void set_deadline(Nanos deadline, const std::atomic<bool>* given_up = nullptr) = 0;
 
   /// Runs a query and returns all rows, without column names. Use it for results with few rows.
   /// Fails if query() fails, and with kExhausted if there are more than `most` rows.
   Result<std::vector<std::vector<Value>>> rows(std::string_view sql, std::size_t most = 1'000'000);
 
-  /// Number of chunks of events that the queries have opened so far.
+  /// Returns the number of chunks of events that the queries have opened so far.
   virtual std::uint64_t chunks_decoded() const = 0;
 
   virtual const std::string& path() const = 0;
 };
 
 /// Limits SQLite's memory in this process, for all connections together. A query that needs more
-/// fails with kExhausted. A server calls it once, before it opens the first file.
+/// fails with kExhausted. Call it once, before the first file is opened.
 void limit_memory(std::int64_t bytes);
 
-/// Returns text as an SQL literal. Everything after a zero byte is left out, as in SQLite.
+/// Returns `text` as an SQL literal. Like SQLite, leaves out the first zero byte and everything
+/// after it.
 std::string sql_quoted(std::string_view text);
 
-/// Returns a value as text: "" for NULL, hex for blobs. A real is written as the shortest text that
-/// gives the same number when read.
+/// Returns a value as text: "" for NULL, hex for blobs. A real becomes the shortest text from which
+/// the same number can be read.
 std::string to_text(const Value& value);
 /// Returns a value as JSON: null, a number, or a string. Reals that JSON cannot represent are null,
 /// blobs are hex, and bytes that are not UTF-8 become U+FFFD. Control characters, including C1, are
 /// escaped.
 std::string to_json(const Value& value);
-/// These functions return 0 or "" if the value has another type. The function integer_of() also
-/// accepts a real. It limits the real to the range of integers, and returns 0 for NaN.
+/// integer_of(), real_of() and text_of() return 0 or "" if the value has another type. integer_of()
+/// also accepts a real: it limits the real to the range of integers, and returns 0 for NaN.
 std::int64_t integer_of(const Value& value);
-/// Returns integer_of(), limited to plus or minus 146 years in ns, so that two times can be
-/// subtracted without overflow.
+/// Returns integer_of(), limited to plus or minus 146 years in ns. So two times can be subtracted
+/// without overflow.
 Nanos time_of(const Value& value);
 double real_of(const Value& value);
 std::string text_of(const Value& value);

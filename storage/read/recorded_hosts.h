@@ -1,7 +1,7 @@
 #pragma once
 
-// The hosts of a recorded run, as its placement saw them. `xylem place --recorded` places them
-// again.
+// The hosts of a recorded run, with the values that the run's placement used. `xylem place
+// --recorded` computes a placement from them.
 
 #include <cstdint>
 #include <string>
@@ -17,17 +17,18 @@ struct RecordedHosts {
   struct Host {
     std::string name;
     std::uint64_t processes = 0;
-    /// Names and values of what was measured, in the order of names. The names may be unknown and
-    /// the values impossible.
+    /// Names and values of the host's measurements, sorted by name. They are not checked: a name
+    /// may be unknown, and a value may be impossible.
     std::vector<std::pair<std::string, double>> values;
   };
-  std::vector<Host> hosts;     ///< In the order of leaves. Two may have the same name.
+  std::vector<Host> hosts;     ///< In the order of leaves. Two hosts may have the same name.
   std::string front_end_host;  ///< Empty: unknown.
 };
 
-/// If the run was placed by measurements, returns the hosts, processes and values of its placement.
-/// For any other run: the hosts of its agents, the number of their ranks, and the newest values.
-/// Fails like RunFile::query. No hosts are not an error.
+/// If the run's placement used measurements, returns the hosts, processes and values of the
+/// placement. For any other run, returns the hosts of the agents, the number of ranks on each, and
+/// the newest values. Fails if the file cannot be read (see RunFile::query). A run without hosts is
+/// not an error.
 Result<RecordedHosts> read_recorded_hosts(RunFile& run);
 
 }  // namespace xylem::storage

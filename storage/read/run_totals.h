@@ -1,6 +1,7 @@
 #pragma once
 
-// Sums over whole worlds, for callers that read a few numbers of the run every few seconds.
+// Sums over whole worlds. They are for callers that read a few numbers of the run every few
+// seconds.
 
 #include <cstdint>
 #include <vector>
@@ -16,8 +17,9 @@ struct WorldTotals {
   struct World {
     WorldId id{};
     std::uint64_t ranks = 0, complete_ranks = 0;
-    std::uint64_t captured = 0, stored = 0, lost = 0;  ///< Calls, as in the view `account`.
-    std::uint64_t mpi_ns = 0, bytes = 0;               ///< Time in MPI, and payload of the calls.
+    /// Sums of the calls in the view `account`.
+    std::uint64_t captured = 0, stored = 0, lost = 0;
+    std::uint64_t mpi_ns = 0, bytes = 0;  ///< Time in MPI, and payload of all calls.
   };
   Scope scope;
   std::vector<World> worlds;  ///< In the order of ids.

@@ -23,12 +23,13 @@ struct Member {
   std::int64_t leaf = 0;
 };
 
-/// Times divided into slots of equal length. The last slot ends with the range.
+/// A range of time that is divided into slots of equal length. The last slot may be shorter: it
+/// ends at the end of the range.
 struct Slots {
   Nanos begin_ns = 0, end_ns = 0, slot_ns = 1;
   std::uint64_t count = 0;
-  /// Returns the slot of a time. `count` must be above 0. A file may contain any time, so a time
-  /// outside the range counts in the first or the last slot.
+  /// Returns the slot of a time. `count` must be above 0. A file may contain any time: a time
+  /// before the range is in the first slot, a time after the range in the last slot.
   std::uint64_t of(Nanos at) const {
     if (at <= begin_ns) return 0;
     const Nanos after = saturating_subtract(at, begin_ns);
@@ -36,13 +37,14 @@ struct Slots {
   }
 };
 
-/// Ranks divided into rows with the same number of ranks.
+/// Ranks that are divided into rows with the same number of ranks. The last row may have fewer.
 struct RankRows {
   std::uint64_t first = 0, end = 0, group = 1;
   std::uint64_t count() const { return (end - first + group - 1) / group; }
 };
 
-/// Builds one answer. Keeps the first failure, as Inquiry does; the answer fails with it.
+/// Builds one answer. Keeps the first failure, as Inquiry does; the query then fails with this
+/// failure.
 class ViewReader {
  public:
   explicit ViewReader(RunFile& run) : inquiry(run), run_(run) { read_scope(); }
@@ -51,23 +53,23 @@ class ViewReader {
     if (!inquiry.failure) inquiry.failure = Error{code, std::move(sentence)};
   }
   bool ok() const { return !inquiry.failure; }
-  /// Returns false and fails if `value` is not between 1 and `most`.
+  /// Returns true if `value` is from 1 to `most`. Otherwise keeps a failure and returns false.
   bool check(const char* what, std::uint64_t value, std::uint64_t most);
 
   /// Divides a range of time into at most `columns` slots; the length of a slot is a multiple of
-  /// `unit`. The range is extended to whole units, and the scope gets the extended range. `what` is
-  /// the name of `columns` in errors.
+  /// `unit`. The range is extended to whole units, and `scope` gets the extended range. `what` is
+  /// the name of `columns` in error messages.
   Slots slots(const TimeRange& range, std::uint64_t columns, Nanos unit,
               const char* what = "columns");
   /// Returns the requested range as one slot.
   Slots one_slot(const TimeRange& range);
 
-  /// Reads the ranks of the world and returns their number; 0 if no world is known yet. Fails if
-  /// the world does not exist.
+  /// Returns the number of ranks of the world; 0 if no world is known yet. Fails if the world does
+  /// not exist.
   std::uint64_t read_world(WorldId world);
   /// Divides ranks into at most `most` rows. Call it after read_world().
   RankRows rows(const RankRange& ranks, std::uint64_t world_size, std::uint64_t most);
-  /// Returns the processes whose rank is in the rows. The key is the process's id in the table
+  /// Returns the processes with ranks in these rows. The key is the id of the process in the table
   /// `process`.
   std::unordered_map<std::int64_t, Member> members(WorldId world, const RankRows& rows);
 
@@ -75,11 +77,11 @@ class ViewReader {
     std::string name, function_class;
   };
   const std::map<std::int64_t, Function>& functions();
-  /// Returns the function with this id. If the file does not have the function's name, the name is
-  /// made from the id.
+  /// Returns the function with this id. If the file has no name for the function, a name is made
+  /// from the id.
   Function function(std::int64_t id);
-  /// Files before schema 8 have no services. In those files `host_metric` is a table, in later
-  /// files a view.
+  /// Returns whether the file can have services. Files before schema 8 cannot. In those files
+  /// `host_metric` is a table, in later files a view.
   bool has_services() { return inquiry.has_table("service"); }
   /// Returns host_value_table() of this file.
   std::string host_values() {
@@ -110,7 +112,7 @@ class ViewReader {
   std::map<std::int64_t, Function> functions_;
 };
 
-/// Makes one answer while all queries see the same commit.
+/// Makes one answer. All queries for the answer see the same commit.
 template <typename Answer, typename Make>
 Result<Answer> answer_of(RunFile& run, Make make) {
   if (auto held = run.hold(); !held) return unexpected(held.error());
@@ -125,7 +127,7 @@ Result<Answer> answer_of(RunFile& run, Make make) {
   return answer;
 }
 
-/// A long call, its process, and its times.
+/// A long call, and the process that made it.
 struct LongWindow {
   std::int64_t process = 0;
   Timeline::LongCall call;

@@ -1,8 +1,8 @@
 #pragma once
 
-// A report on the overlay: its processes, their links and their notices. It describes the present
-// or an earlier time of the run. Equal notices of several hosts are combined. `xylem tree` and the
-// pages show the report.
+// A report on the overlay: processes, links and notices. It describes the present or an earlier
+// state of the run. Similar notices from several hosts are combined. `xylem tree` and the pages
+// show the report.
 
 #include <cstdint>
 #include <map>
@@ -18,41 +18,43 @@
 namespace xylem::storage {
 
 struct TreeReport {
-  /// State of a node's link to its parent. For the front end: state of its writes to the store.
+  /// State of a node's link to its parent. For the front end, state of the writes to the store.
   struct Link {
     Nanos at_ns = 0;  ///< When the state was reported, in the run's time.
     std::uint64_t queue_bytes = 0;
-    /// Connections that the node has refused. Always 0 if the report is for an earlier time,
-    /// because the history does not have this number.
+    /// Number of connections that the node has refused. Always 0 if the report is for an earlier
+    /// time, because the history does not have this number.
     std::uint64_t refused = 0;
     /// "unix", "tcp", "tls", or empty if unknown. Always empty if the report is for an earlier
     /// time.
     std::string transport;
-    /// Smallest round-trip time of the recent pings. For the front end: duration of its longest
+    /// Smallest round-trip time of the recent pings. For the front end, duration of the longest
     /// commit in the last second. nullopt: not known yet.
     std::optional<Nanos> round_trip_ns;
-    /// Messages and bytes per second, including pings. The mean over the last five seconds; if the
-    /// run has ended, over the whole run. nullopt: there are fewer than two reports.
+    /// Mean number of messages and bytes per second, including pings. The mean is over the last
+    /// five seconds; if the run has ended, over the whole run. nullopt: there are fewer than two
+    /// reports.
     std::optional<double> packets_per_s, bytes_per_s;
   };
   struct Node {
     NodeId id{};
     std::string role, host;
     std::string state;             ///< State as in the table `node`.
-    std::optional<NodeId> parent;  ///< nullopt: this is the front end.
+    std::optional<NodeId> parent;  ///< nullopt: the node is the front end.
     std::int64_t level = 0;
     std::uint64_t ranks = 0;   ///< Number of ranks of this leaf; 0 for other nodes.
     std::optional<Link> link;  ///< nullopt: the node has never reported.
-    /// How long an attached node has been silent. Set only if it is at least kSilentAfter, and only
-    /// if the run had not ended at the requested time.
+    /// Time for which an attached node has been silent. Set only if it is at least kSilentAfter,
+    /// and only if the run had not ended at the requested time.
     std::optional<Nanos> silent_ns;
-    /// Why a communication process was placed on its host. Empty: unknown.
+    /// The reason why a communication process was placed on its host. Empty: unknown.
     std::string reason{};
-    /// The last measurements of a back end's host, by the names in placement/facts.h ("idle",
-    /// "cores", ...). Empty if there are none yet, or if hosts are not measured.
+    /// The last measurements of a back end's host. The keys are the names of placement/facts.h
+    /// ("idle", "cores", ...). Empty if there are no measurements yet, or if hosts are not
+    /// measured.
     std::map<std::string, double> facts{};
   };
-  /// Notices from or about processes of one role. Similar lines are combined.
+  /// Similar notices from or about processes of one role, combined.
   struct Notice {
     std::string role, level, text;
     std::vector<std::string> hosts;  ///< Sorted; each host once.
@@ -66,19 +68,18 @@ struct TreeReport {
   /// it is the requested time; if no time was requested, it is the time of the newest report.
   Nanos at_ns = 0;
   std::vector<Node> nodes;            ///< In the order of ids.
-  std::vector<Notice> notices;        ///< Errors first, then by the time of the first line.
+  std::vector<Notice> notices;        ///< Errors first, then in the order of the first line's time.
   std::uint64_t notices_dropped = 0;  ///< Notices dropped by processes that logged too much.
 };
 
-/// Nodes and the front end report each second. A node counts as silent if it has not reported for
-/// this long while the front end still reports.
+/// Every node, including the front end, reports each second. A node counts as silent if it has not
+/// reported for this time while the front end still reports.
 constexpr Nanos kSilentAfter = 4 * kSecond;
 
-/// Returns the overlay as the file describes it. With `at_ns`, returns the state at time `at_ns` of
-/// the run, otherwise the newest state. Nodes that did not exist yet are left out. A file of an
-/// older xylem has no history: for every `at_ns` the result is the newest state, without rates.
-/// Fails if the file cannot be read (see RunFile::query). Fails with kNotFound if the file has no
-/// front end, or had none at `at_ns`.
+/// Returns the state of the overlay at time `at_ns` of the run; without `at_ns`, the newest state.
+/// Nodes that did not exist yet are left out. A file of an older xylem has no history: then the
+/// result for every `at_ns` is the newest state, without rates. Fails if the file cannot be read
+/// (see RunFile::query). Fails with kNotFound if the file has no front end, or had none at `at_ns`.
 Result<TreeReport> make_tree_report(RunFile& run, std::optional<Nanos> at_ns = std::nullopt);
 
 }  // namespace xylem::storage

@@ -21,13 +21,13 @@ namespace xylem::storage {
 /// The common part of all answers.
 struct Scope {
   Nanos begin_ns = 0, end_ns = 0;  ///< The time that the answer covers.
-  Nanos run_begin_ns = 0;          ///< 0, or the time of the first event if that is earlier.
+  Nanos run_begin_ns = 0;  ///< Usually 0; if an event is earlier, the time of the first event.
   /// End of the run; for a live run, the newest known time. Never earlier than the last sample.
   Nanos run_end_ns = 0;
   bool has_ended = false;
   /// True if some times of the answer are estimated from sampled calls.
   bool estimated = false;
-  /// Number of calls of the whole run that are missing in all answers.
+  /// Number of lost calls of the whole run. No answer contains these calls.
   std::uint64_t lost_calls = 0;
   std::uint64_t incomplete_ranks = 0;  ///< Number of ranks of the whole run with missing data.
 };
@@ -47,7 +47,7 @@ struct TimeRange {
 enum class RankValue {
   kMpi,    ///< Time in MPI, ns.
   kWait,   ///< Time in calls that wait for others (completions, collectives, probes), ns.
-  kBytes,  ///< Payload of all calls.
+  kBytes,  ///< Payload of all calls, bytes.
   kCalls,
 };
 
@@ -59,11 +59,12 @@ struct RankGridQuery {
   std::uint64_t rows = 256;     ///< Maximum number of rows; 1 to kMaxRows.
 };
 
-/// A grid of ranks and time. A slot is a multiple of the run's windows, so no window is in two
-/// slots. The range is extended to whole windows. If millions of rows would have to be read, the
-/// range is extended to whole groups of 8, 64, 512 or 4096 windows. For the share of time in MPI,
-/// divide a cell of kMpi by the slot's length and by the row's number of ranks. With several
-/// threads, the share may be above 1.
+/// A grid of ranks and time. The length of a slot is a multiple of the run's window length, so no
+/// window is in two slots. The range is extended to whole windows. If millions of rows of the store
+/// would have to be read, the range is extended further, to whole groups of windows. A group then
+/// has 8, 64, 512 or 4096 windows. For the share of time in MPI, divide a cell of kMpi by the
+/// slot's length and by the row's number of ranks. If ranks have several threads, the share may be
+/// above 1.
 struct RankGrid {
   struct Row {
     std::uint64_t first_rank = 0, ranks = 0;
@@ -75,15 +76,18 @@ struct RankGrid {
   Nanos slot_ns = 0;  ///< The last slot may be shorter; it ends at scope.end_ns.
   std::uint64_t columns = 0;
   std::vector<Row> rows;
-  std::vector<std::uint64_t> cells;  ///< Row by row.
+  std::vector<std::uint64_t> cells;  ///< Stored row by row, `columns` cells for each row.
 };
 
 struct FunctionQuery {
   RankRange ranks = {};
-  TimeRange range = {};  ///< If this is only a part of the run, sums are made from windows.
-  /// Number of time slots in each function's series, up to kMaxColumns; 0: no series. If there are
-  /// many windows, a slot is a multiple of 8, 64, 512 or 4096 windows. Then the range is extended
-  /// to whole slots.
+  /// If a begin or an end is given, the sums are made from windows, and the range is extended to
+  /// whole windows. This is also done if `series` or `distribution` is set. Otherwise the sums are
+  /// the totals of the run.
+  TimeRange range = {};
+  /// Maximum number of time slots in each function's series, up to kMaxColumns; 0: no series. If
+  /// there are many windows, the length of a slot is a multiple of 8, 64, 512 or 4096 windows. Then
+  /// the range is extended to whole slots.
   std::uint64_t series = 0;
   bool distribution = false;
   /// Maximum number of functions. The functions with most time are kept.
@@ -110,15 +114,14 @@ struct FunctionTable {
 };
 
 enum class MatrixValue {
-  kMessages,  ///< Messages from the row's ranks to the column's: their number and bytes.
-  kWaits,     ///< Calls in which the row's ranks waited for the column's: their number and time in
-              ///< ns.
+  kMessages,  ///< Messages that the row's ranks sent to the column's ranks: number and bytes.
+  kWaits,  ///< Calls in which the row's ranks waited for the column's ranks: number and time in ns.
 };
 
 struct MatrixQuery {
   WorldId world{};
   MatrixValue value = MatrixValue::kMessages;
-  /// Ranks, limited to the world's size.
+  /// Ranks of the rows and columns. An end above the world's size means the world's size.
   std::uint64_t first_row = 0, end_row = ~std::uint64_t{0};
   std::uint64_t first_column = 0, end_column = ~std::uint64_t{0};
   std::uint64_t blocks = 256;  ///< Maximum number of blocks on each side; 1 to kMaxBlocks.
@@ -136,7 +139,8 @@ struct Matrix {
   std::uint64_t first_row = 0, end_row = 0, first_column = 0, end_column = 0;
   std::uint64_t block = 1;  ///< Number of ranks on each side of a cell.
   std::vector<Cell> cells;  ///< Sorted by row, then by column.
-  /// Lost messages of the rows' ranks. In a matrix of waits, `lost_messages` counts lost receives.
+  /// Lost messages of the rows' ranks. In a matrix of waits, `lost_messages` counts receives that
+  /// were lost or could not be followed, and `lost_bytes` is 0.
   std::uint64_t lost_messages = 0, lost_bytes = 0;
 };
 
@@ -147,8 +151,8 @@ struct TimelineQuery {
   std::uint64_t most = 5000;  ///< Maximum number of calls, and of messages; at most kMaxCalls.
 };
 
-/// The calls of ranks in a range of time. If at most kMaxTimelineChunks chunks of events touch the
-/// range, it has single calls. Otherwise it has windows.
+/// The calls of ranks in a range of time. A timeline has single calls if 1 to kMaxTimelineChunks
+/// chunks of these ranks overlap the range. Otherwise it has windows.
 struct Timeline {
   /// The function and the times of a call are always known; peer, tag and comm may be missing.
   struct Call {
@@ -170,7 +174,8 @@ struct Timeline {
     std::uint64_t bytes = 0;
     std::optional<std::int64_t> tag;
   };
-  /// A long call. begin_ns and end_ns are its exact times, or those of its window.
+  /// A long call. In a timeline with single calls, `begin_ns` and `end_ns` are the times of the
+  /// call. Otherwise they are the times of its window.
   struct LongCall {
     std::uint64_t rank = 0;
     std::string function;
@@ -206,12 +211,13 @@ struct HostTable {
     std::string lost_reason;              ///< Empty: not lost.
     std::uint64_t ranks = 0;              ///< Processes that called MPI_Init.
     std::optional<Nanos> clock_error_ns;  ///< Maximum error of the host's times; nullopt: unknown.
-    /// The newest value of each fact and of each service, by name.
+    /// Keyed by the name of the series: the newest value of each host fact, and each metric in the
+    /// newest sample of each service.
     std::map<std::string, double> newest;
   };
   Scope scope;
   std::vector<Host> hosts;
-  std::vector<std::string> series;  ///< Names, sorted.
+  std::vector<std::string> series;  ///< Names of the series of hosts, sorted.
   /// Names of series of ranks. A series of hosts may have the same name.
   std::vector<std::string> rank_series;
 };
@@ -224,7 +230,8 @@ struct SeriesQuery {
   /// If set, the answer has the series of this world's ranks, up to `most`, instead of the series
   /// of hosts.
   std::optional<WorldId> world = {};
-  /// A rank of the world; nullopt: all ranks, or those of `leaf`.
+  /// A rank of the world. nullopt: all ranks of the world; if `leaf` is set, only the ranks of that
+  /// host.
   std::optional<Rank> rank = {};
   std::uint64_t most = 256;  ///< Maximum number of lines; 1 to kMaxLines.
 };
@@ -248,16 +255,19 @@ struct HostSeries {
   std::vector<Line> lines;
   bool is_of_ranks = false;
   /// Number of hosts or ranks with this series. If there are more than `most`, the number may be
-  /// too high, because the samples of the omitted ones are not read.
+  /// too high: the others are counted if they have samples of the service, even if these samples do
+  /// not contain this series.
   std::uint64_t lines_in_all = 0;
-  /// If not 0, there are too many samples for one answer. Then only one sample of each host or rank
-  /// is read in each interval of this length, the first one. The other samples are missing.
+  /// If not 0, there are too many samples for one answer. Then, for each host or rank, only the
+  /// first sample in each interval of this length is read. The other samples are missing.
   Nanos look_ns = 0;
 };
 
 struct Overview {
   Scope scope;
-  Report report;                ///< The report, with short lists.
+  /// The report. The lists have the lengths of ReportLimits, with two exceptions: up to kMaxWorlds
+  /// worlds, and no host loads.
+  Report report;
   std::uint64_t window_ns = 0;  ///< Length of the run's windows.
   /// Captured calls divided by the run's time; nullopt: the time is 0.
   std::optional<double> calls_per_s;
@@ -297,7 +307,7 @@ constexpr std::uint64_t kMaxNotices = 10'000;
 /// Maximum number of worlds in an Overview. It is large because the page lets users choose a world.
 constexpr std::uint64_t kMaxWorlds = 1000;
 constexpr std::uint64_t kMaxLines = 256;
-/// A chunk has up to 8192 calls. This many chunks take about 150 ms and 100 MB.
+/// A chunk has up to 8192 calls. Reading this many chunks takes about 150 ms and 100 MB.
 constexpr std::uint64_t kMaxTimelineChunks = 128;
 
 }  // namespace xylem::storage

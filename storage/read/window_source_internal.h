@@ -1,12 +1,12 @@
 #pragma once
 
-// Reads each window of a range of time exactly once, from summaries if there are any, else from
-// rows.
+// Reads each window of a range of time exactly once: from summaries if they include the window,
+// otherwise from rows of `profile_row`.
 //
-// A range is read level by level, starting at the top. First come the slots of a level that are
-// completely in the range. Then come windows of these slots that this level does not contain yet;
-// they are read from lower levels. Last come the ends of the range, from the level below. In a file
-// without summaries all windows are read from rows.
+// A range is read level by level, from the highest level down. First, the slots of a level that are
+// completely in the range are read. Windows of these slots that this level does not include yet are
+// then read from lower levels. Last, the two ends of the range are read in the same way, from the
+// level below. In a file without summaries all windows are read from rows.
 
 #include <array>
 #include <functional>
@@ -19,11 +19,11 @@
 
 namespace xylem::storage {
 
-/// The access of one answer to windows. The reader keeps the first failure. Times are multiples of
-/// the run's windows; ranges are [begin, end).
+/// Reads windows for one answer. The ViewReader keeps the first failure. Times must be multiples of
+/// the run's window length; ranges are [begin, end).
 class WindowSource {
  public:
-  /// A row of window_summary: its level, its begin, its block, and a blob.
+  /// One blob of a row of `window_summary`, with the row's level, begin and block.
   struct Part {
     int level = 0;
     Nanos begin_ns = 0;
@@ -38,30 +38,30 @@ class WindowSource {
   Nanos cell_ns(int level) const { return window_ns_ * windows_of_cell(level); }
   Nanos slot_ns(int level) const { return cell_ns(level + 1); }
 
-  /// Returns the approximate number of rows of profile_row in the range. It may be a few thousand
-  /// too high.
+  /// Returns the approximate number of rows of `profile_row` in the range. The result may be a few
+  /// thousand too high.
   std::uint64_t count_rows(Nanos begin_ns, Nanos end_ns);
-  /// Returns the number of rows of window_summary.
+  /// Returns the number of rows of `window_summary` of this level in the range.
   std::uint64_t count_parts(int level, Nanos begin_ns, Nanos end_ns);
 
-  /// Reads cells of `level`. Windows that this level does not contain yet are read from lower
-  /// levels. New windows are not read: they exist only as rows of profile_row, and scan_new_rows()
-  /// reads them. Parts may extend beyond the range.
+  /// Reads cells of `level`. Windows that this level does not include yet are read from lower
+  /// levels. Windows that are in no summary are not read; use scan_new_rows() for them. Parts may
+  /// extend beyond the range.
   void scan_cells(int level, Nanos begin_ns, Nanos end_ns, const TakePart& take);
-  /// Reads the rows of one level and block that begin at `begin_ns`.
+  /// Reads the cells of one level and block for the slot that begins at `begin_ns`.
   void scan_part(int level, Nanos begin_ns, std::int64_t block, const TakePart& take);
 
   /// Reads the blob `what` of the slots of `level` that are completely in the range. Windows that
-  /// this level does not contain yet, and the ends of the range, are read from lower levels. If
+  /// this level does not include yet, and the ends of the range, are read from lower levels. If
   /// `blocks` is not empty, only these blocks are read.
   void scan_slots(int level, Nanos begin_ns, Nanos end_ns, const std::string& what,
                   const std::vector<std::int64_t>& blocks, const TakePart& take);
-  /// Reads `columns` of profile_row for the windows that scan_slots() leaves out: new windows, and
-  /// windows at the ends of the range. `level` must be the same as for scan_slots(), because it
-  /// decides where the ends begin.
+  /// Reads `columns` of `profile_row` for the windows that scan_slots() does not read: windows that
+  /// are in no summary, and windows at the ends of the range. `level` must be the same as for
+  /// scan_slots().
   void scan_rows_beside(int level, Nanos begin_ns, Nanos end_ns, const std::string& columns,
                         const TakeRow& take);
-  /// Reads the windows that are in no summary.
+  /// Reads `columns` of `profile_row` for the windows that are in no summary.
   void scan_new_rows(Nanos begin_ns, Nanos end_ns, const std::string& columns, const TakeRow& take);
 
  private:
@@ -73,7 +73,7 @@ class WindowSource {
   ViewReader& reader_;
   Nanos window_ns_;
   bool has_summaries_ = false;
-  /// The last entry stays 0, because the highest level has no level above it.
+  /// `summary_state.done` of each level. The last entry stays 0, because it belongs to no level.
   std::array<std::int64_t, kSummaryLevels + 1> done_{};
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// The checks that every store makes on a packet before it decides whether the packet is new. They
-// find out whether the packet's identity is possible, and what its payload contains. They do not
-// use a store.
+// Checks of packets. Every store makes them before it decides whether a packet is new. They find
+// out whether the packet's identity is possible, and what the payload contains. They do not read or
+// write a store.
 
 #include <cstdint>
 #include <string>
@@ -24,7 +24,8 @@ struct Defect {
   std::string reason;
 };
 
-/// The contents of a payload. An empty payload is a window in which the sources had no calls.
+/// The decoded contents of a payload. An empty payload is a window in which the sources made no
+/// calls.
 using Content = std::variant<wire::Registration, wire::ProfileWindow, wire::ChunkSummary,
                              wire::SeriesSample, wire::Tombstone, Defect>;
 
@@ -33,9 +34,9 @@ constexpr bool is_stored_stream(StreamId stream) {
   return raw(stream) >= raw(wire::kFirstStoredStream);
 }
 
-/// Fails with kInvalidArgument if the stream is neither the monitor's nor the run's, or if no leaf
-/// can have made this identity:
-///  - no sources, an invalid leaf, an empty or too large range;
+/// Checks the identity of a packet. Fails with kInvalidArgument if the stream is unknown, or in
+/// these cases, which no correct leaf sends:
+///  - no sources, an invalid leaf, an empty range, or a range that is too large;
 ///  - a chunk of several leaves or of no process;
 ///  - a sample of several leaves or of no service;
 ///  - a stream account of several leaves;
@@ -43,20 +44,22 @@ constexpr bool is_stored_stream(StreamId stream) {
 Result<void> check_identity(const wire::PacketId& id);
 
 /// Decodes the payload as far as a store needs it; the columns of a chunk are not decoded. The
-/// result is a Defect if a window or tombstone has a leaf that is not among the packet's sources.
-/// The result is a Defect if a chunk's number of events differs from the length of its range. A
-/// series packet must have exactly one sample. The service must have taken a sample with this
-/// number. Otherwise the result is a Defect.
+/// result is a Defect if the payload cannot be decoded, and in these cases:
+/// - a window or tombstone has a leaf that is not among the packet's sources;- a registration has
+///   several sources;
+/// - the number of events of a chunk differs from the length of the packet's range;
+/// - a series packet does not have exactly one sample, or the service has not taken this sample.
 Content open_payload(const wire::Packet& packet);
 
 /// Decides what to do with a packet if the sources in `known` are already stored.
 PutOutcome judge_sources(const IntervalSet& sources, const IntervalSet& known);
 
-/// Decides what to do with a chunk if the records in `known` are already stored. `known` may have
-/// all, some or none of the chunk's records.
+/// Decides what to do with a chunk if the records in `known` are already stored. `known` may
+/// contain all, some or none of the chunk's records.
 PutOutcome judge_range(const wire::PacketId& id, const IntervalSet& known);
 
-/// Parses "1-3,7" to a set; the inverse of IntervalSet::to_string. Fails with kCorrupt.
+/// Parses text such as "1-3,7" to a set; the inverse of IntervalSet::to_string(). Fails with
+/// kCorrupt if the text is invalid.
 Result<IntervalSet> parse_intervals(const std::string& text);
 
 }  // namespace xylem::storage

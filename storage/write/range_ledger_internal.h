@@ -1,7 +1,7 @@
 #pragma once
 
-// Stores ranges of numbers as rows of a table. Ranges that touch become one row, so data that
-// arrives in order needs only one row.
+// Stores ranges of numbers as rows of a table. Adjacent ranges become one row. So if data arrives
+// in order, there is only one row.
 
 #include <cstdint>
 #include <string>
@@ -11,16 +11,18 @@
 
 namespace xylem::storage {
 
-/// Uses a table with the columns (`owner`, first, end) and the key (`owner`, first). Call it inside
-/// a transaction; the caller checks the connection's failure.
+/// Uses a table with the columns `owner`, "first" and "end", and the key (`owner`, "first");
+/// `owner` is the name passed to the constructor. Call the functions inside a transaction. The
+/// caller checks the connection's failure.
 class RangeLedger {
  public:
   RangeLedger(Connection& connection, const std::string& table, const std::string& owner);
 
-  /// Returns exactly the stored ranges that overlap or touch [first, end).
+  /// Returns the stored ranges that overlap [first, end) or are adjacent to it.
   IntervalSet near(std::int64_t owner, std::uint64_t first, std::uint64_t end);
 
-  /// Adds a range. No part of it may be stored yet. `near` is the result of near() for this range.
+  /// Adds a range. It must not overlap a stored range. `near` is the result of near() for this
+  /// range.
   void insert(std::int64_t owner, std::uint64_t first, std::uint64_t end, const IntervalSet& near);
 
  private:

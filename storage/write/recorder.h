@@ -1,7 +1,7 @@
 #pragma once
 
-// Writes the front end's data to a store in batches. The front end does not wait, because a disk
-// that is blocked for seconds must not stop heartbeats.
+// Writes the front end's data to a store in batches. The front end does not wait for the store,
+// because a disk that is blocked for seconds must not stop heartbeats.
 
 #include <cstddef>
 #include <memory>
@@ -19,25 +19,25 @@
 
 namespace xylem::storage {
 
-/// State of a link at `at_ns` of the run.
+/// State of a link at `at_ns` of the run; see Store::put_link().
 struct LinkRow {
   wire::LinkReport report;
   Nanos at_ns = 0;
 };
 
-/// See Store::put_host_facts.
+/// Arguments of Store::put_host_facts().
 struct HostFactsRow {
   wire::HostFacts host;
   Nanos at_ns = 0;
 };
 
-/// See Store::put_notice.
+/// Arguments of Store::put_notice().
 struct NoticeRow {
   wire::Notice notice;
   Nanos at_ns = 0;
 };
 
-/// See Store::put_host_lost.
+/// Arguments of Store::put_host_lost().
 struct HostLost {
   LeafId leaf{};
   std::string reason;
@@ -54,33 +54,35 @@ struct RunEnd {
 /// Rows that become visible together, or not at all.
 struct Batch {
   std::vector<Row> rows;  ///< In the order in which they are put.
-  Nanos at_ns = 0;        ///< The run's time for rows that have no time.
-  /// The batch has no data, only rows that must be stored even on a full disk; see
-  /// Store::prepare_to_end.
+  Nanos at_ns = 0;        ///< The run's time for rows that have no time of their own.
+  /// True if the batch has no data, only rows that must be stored even if the disk is full (see
+  /// Store::prepare_to_end()).
   bool gives_up = false;
   std::optional<RunEnd> end;  ///< Set only in the last batch.
 };
 
 /// The outcome of a batch.
 struct Recorded {
-  /// Packets to acknowledge: committed now or known before. Empty if the commit failed.
+  /// Packets to acknowledge: they are committed now, or were stored before. Empty if the commit
+  /// failed.
   std::vector<wire::PacketId> stored;
-  /// Contributions that leaves must send again. They were in merged packets. Other contributions to
-  /// these packets were already stored, so the whole packets were dropped.
+  /// Contributions that leaves must send again. They were in merged packets with other
+  /// contributions that were already stored, so the whole packets were dropped.
   std::vector<wire::PacketId> missing;
   /// Leaves whose last window is committed.
   IntervalSet ended;
-  /// Invalid packets, one sentence each. They are neither stored nor acknowledged.
+  /// One error message for each invalid packet. Invalid packets are neither stored nor
+  /// acknowledged.
   std::vector<std::string> refused;
   /// The reason why nothing of the batch was stored; nullopt if the batch was stored.
   std::optional<Error> failure;
-  /// After a failure: the batch, to be recorded again. Empty for the last batch.
+  /// After a failure: the batch, so that it can be recorded again. Empty if it was the last batch.
   Batch batch;
   /// Set only for the last batch: the account of committed data. If the last batch has `gives_up`
-  /// and its commit failed, the account still includes this batch.
+  /// and its commit failed, the account also includes this batch.
   std::vector<AccountLine> account;
   bool account_is_stored = true;
-  /// Set only for the last batch, and only if the run's end could not be written: the reason.
+  /// The reason why the run's end could not be written. Set only for the last batch.
   std::optional<Error> end_failure;
 };
 
@@ -96,18 +98,20 @@ class Recorder {
   /// Returns immediately. Call it only if no batch is in progress and take() has returned the
   /// previous outcome.
   virtual void record(Batch batch) = 0;
-  /// Returns the outcome of the batch, once, when it is ready.
+  /// Returns the outcome of the batch, once; nullopt while it is not ready.
   virtual std::optional<Recorded> take() = 0;
-  /// Readable while take() has an outcome. -1 if the outcome is ready as soon as record() returns.
+  /// Returns a descriptor that is readable while take() has an outcome. Returns -1 if the outcome
+  /// is always ready when record() returns.
   virtual int fd() const = 0;
 };
 
 /// Starts a thread that records. Until the recorder is destroyed, only this thread may call the
 /// store. The destructor waits for the batch in progress. `store` is borrowed. Fails with
-/// kExhausted if the system gives no thread or descriptor.
+/// kExhausted if the system has no thread or descriptor left.
 Result<std::unique_ptr<Recorder>> make_thread_recorder(Store& store);
 
-/// Works inside record(), for a simulation and for tests. `store` is borrowed.
+/// Makes a recorder for simulations and tests: record() does all the work before it returns.
+/// `store` is borrowed.
 std::unique_ptr<Recorder> make_direct_recorder(Store& store);
 
 }  // namespace xylem::storage

@@ -15,24 +15,25 @@ struct ReplaceOptions {
   long pretend_file_system = 0;  ///< As in SqliteOptions.
 };
 
-/// Renames an earlier run's file until the new run has recorded data. So a mistyped command
-/// destroys no data. The file PATH becomes PATH.before-RUN, in the same folder.
+/// Sets an earlier run's file aside until the new run has recorded data. So a mistyped command
+/// destroys no data. The file `PATH` is renamed to `PATH.before-RUN_ID`, in the same folder.
 ///
 /// Call set_aside() before the new store is made. Call keep_new() if the new run has recorded data,
-/// or undo() if it has ended without data. If keep_new(), undo() and release() were not called, the
-/// destructor calls undo(). The store must be closed before undo(). If the process is killed before
-/// undo() or keep_new(), its successor continues with of_former(). Not thread-safe.
+/// or undo() if it has ended without data. If a file is still set aside and release() was not
+/// called, the destructor calls undo(). The store must be closed before undo(). If the process is
+/// killed before undo() or keep_new(), its successor calls of_former(). Not thread-safe.
 class ReplacedRun {
  public:
-  /// Renames the file at `path`. With `overwrite`, any run of xylem is renamed. Without it, only an
-  /// ended run without data is renamed. Any other file is left unchanged, and make_sqlite_store()
-  /// decides about it. Fails with
+  /// Renames the file at `path`. With `overwrite`, any run of xylem is renamed; without
+  /// `overwrite`, only an ended run without data. Any other file is left unchanged, and
+  /// make_sqlite_store() decides about it. Fails with these codes:
   ///   kInvalidArgument   with `overwrite`: the existing file is not a run of xylem,
   ///   kUnavailable       another process is writing it,
   ///   kPermissionDenied, kInternal   the system does not allow the renaming.
   static Result<ReplacedRun> set_aside(const ReplaceOptions& options);
 
-  /// Returns the file that a former process of the run `run_id` has renamed, if it still exists.
+  /// Returns the file that a former process of the run `run_id` has set aside, if that file still
+  /// exists.
   static ReplacedRun of_former(const std::string& path, const std::string& run_id);
 
   ~ReplacedRun();
@@ -45,10 +46,10 @@ class ReplacedRun {
   bool holds_record() const;
   /// Deletes the old file: the new run replaces it for good.
   void keep_new();
-  /// Removes the new run's file and restores the old file, if there was one. Fails with kInternal;
-  /// the message has the path of the old file.
+  /// Removes the new run's file, and renames the old file back if there was one. Fails with
+  /// kInternal; the message has the path of the old file.
   Result<void> undo();
-  /// Leaves the old file to another process.
+  /// From now on another process decides about the old file.
   void release() { is_ours_ = false; }
 
  private:

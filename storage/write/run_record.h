@@ -1,7 +1,7 @@
 #pragma once
 
-// The record of a run, from the start of its front end to its end. The record has the run's file,
-// and the file of an earlier run at the same path.
+// The files of a run, from the start to the end of its front end: the run's own file, and the file
+// of an earlier run at the same path.
 
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ namespace xylem::storage {
 
 struct RecordOptions {
   std::string path;  ///< As in SqliteOptions.
-  /// For a successor of a front end: live_path() of the former store. Empty: the run begins.
+  /// For a successor of a front end: live_path() of the former store. Empty in the first front end.
   std::string live_path;
   RunFacts facts;                            ///< A successor needs only run_id.
   bool overwrite = false;                    ///< As in ReplaceOptions.
@@ -24,34 +24,39 @@ struct RecordOptions {
   std::shared_ptr<const StreamFold> fold{};  ///< As in SqliteOptions.
 };
 
-/// Decides which of the two runs' files is at the path in the end. The rule: a run without data
-/// never replaces a run with data. A job that was not started leaves no file unless it has data.
+/// Decides which of the two runs' files is at the path in the end. A run without data never
+/// replaces a run with data. If the job was not started and there is no data, the run leaves no
+/// file.
 ///
-/// Order of calls: open(); keep() when the run has data; then end(), or leave_to_successor(). The
-/// destructor closes the store; if none of the three was called, it also restores the earlier run's
-/// file. If the process is killed, a successor continues with open(). Not thread-safe.
+/// Order of calls: open(); keep() when the run has data; then end() or leave_to_successor(). The
+/// destructor closes the store. If none of keep(), end() and leave_to_successor() was called, it
+/// also restores the earlier run's file. If the process is killed, a successor continues with
+/// open(). Not thread-safe.
 class RunRecord {
  public:
-  /// Begins the run: sets an earlier run's file aside, makes the store and calls its begin_run. In
-  /// a successor, continues the former store. Fails as ReplacedRun::set_aside, make_sqlite_store
-  /// and Store::begin_run, or as resume_sqlite_store. Then the earlier run's file is at the path
-  /// again.
+  /// Begins the run: sets an earlier run's file aside, makes the store and calls
+  /// Store::begin_run(). Fails if ReplacedRun::set_aside(), make_sqlite_store() or
+  /// Store::begin_run() fails. In a successor, continues the former store; fails if
+  /// resume_sqlite_store() fails. If open() fails while a file is set aside, this file is renamed
+  /// back and the new run's file is removed.
   static Result<RunRecord> open(const RecordOptions& options);
 
-  /// Valid until end().
+  /// Returns the store. It is valid until end().
   Store& store() { return *store_; }
-  /// The state before this front end: in the first front end only the epoch. Call it once.
+  /// Returns the state that former front ends have left. In the first front end only the epoch is
+  /// set. Call it once.
   Past take_past() { return std::move(past_); }
 
-  /// The run has data. Deletes the earlier run's file.
+  /// Call it when the run has data. Deletes the earlier run's file.
   void keep() { replaced_.keep_new(); }
 
-  /// Closes the store; no other thread may use it any more. `holds_data`: keep() was called, here
-  /// or by a former front end. Returns true if an earlier run with data is at the path again. If
-  /// its file cannot be renamed, logs an error.
+  /// Closes the store; no other thread must use it any more. `holds_data` is true if this or a
+  /// former front end has called keep(). Returns true if an earlier run with data is at the path
+  /// again. If the file of that run cannot be renamed, logs an error.
   bool end(bool job_was_started, bool holds_data);
 
-  /// Another front end has taken over the run: leaves the decision to it.
+  /// Call it if another front end has taken over the run. That front end then decides about the
+  /// files.
   void leave_to_successor() { replaced_.release(); }
 
  private:

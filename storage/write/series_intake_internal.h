@@ -13,8 +13,8 @@
 
 namespace xylem::storage {
 
-/// Like SqliteIntake, it works inside a transaction of the caller, and the caller checks the
-/// connection's failure.
+/// Call the functions inside a transaction. The caller checks the connection's failure, as for
+/// SqliteIntake.
 class SeriesIntake {
  public:
   explicit SeriesIntake(Connection& connection);
@@ -26,8 +26,8 @@ class SeriesIntake {
   /// as lost.
   PutOutcome put(const wire::Packet& packet);
 
-  /// Notes that these leaves have sent their last packet, so no sample of their services is in
-  /// flight.
+  /// Notes that these leaves have sent their last packet. So no sample of these leaves' services
+  /// can arrive any more.
   void note_ended(const IntervalSet& leaves);
 
  private:

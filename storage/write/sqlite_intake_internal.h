@@ -1,9 +1,9 @@
 #pragma once
 
 // Turns packets into rows. All state is in the file: the known sources and records, the numbers of
-// worlds, and the sums. These tables change in the same transaction as the data. So after a
-// rollback no state in memory can disagree with the file, and a reopened file continues where it
-// was.
+// worlds, and the sums. It changes in the same transaction as the data. So after a rollback no
+// state in memory can disagree with the file, and after a restart the work continues where the file
+// ends.
 
 #include <cstdint>
 #include <optional>
@@ -23,14 +23,14 @@ namespace xylem::storage {
 enum class ProcessId : std::int64_t {};
 
 /// Writes packets through one connection, inside a transaction that the caller began. After each
-/// call the caller checks the connection's failure. If there is one, the caller must roll back the
-/// transaction, and the outcome means nothing.
+/// call the caller checks the connection's failure. If there is a failure, the outcome is invalid,
+/// and the caller must roll back the transaction.
 class SqliteIntake {
  public:
-  /// Prepares all statements. The connection keeps a failure.
+  /// Prepares all statements. If this fails, the connection keeps the failure.
   SqliteIntake(Connection& connection, std::shared_ptr<const StreamFold> fold);
 
-  /// Stores a packet whose identity was checked.
+  /// Stores a packet. check_identity() must have succeeded for it.
   PutOutcome put(const wire::Packet& packet);
 
   StreamIntake& streams() { return streams_; }
@@ -95,7 +95,8 @@ class SqliteIntake {
   AlertIntake alerts_;
   StreamIntake streams_;
 
-  // The process of the previous row, because rows are sorted. Reset for each packet.
+  // Cache: the process of the previous row. Rows are sorted, so the next row often has the same
+  // process. Reset for each packet.
   LeafId last_leaf_ = wire::kNoLeaf;
   Lane last_lane_{};
   ProcessId last_process_{};

@@ -1,6 +1,6 @@
 #pragma once
 
-// The front end's interface to the store of a run. Tests use a store in memory. Other stores can be
+// The front end's interface to the store of a run. Tests use a store in memory; other stores can be
 // added.
 
 #include <cstdint>
@@ -29,14 +29,15 @@ struct StreamFacts {
 };
 
 /// Merges waves of the run's streams. The caller provides it, because the store does not know
-/// filters. Called on the thread that calls the store.
+/// filters. The functions are called on the thread that calls the store.
 class StreamFold {
  public:
   virtual ~StreamFold() = default;
-  /// Returns false if the waves of each leaf are stored separately.
+  /// Returns true if the waves of this stream are merged; false if the waves of each leaf are
+  /// stored separately.
   virtual bool merges(StreamId stream) const = 0;
-  /// Merges `other` into `state`. The two have no leaf in common. Returns false if they do not
-  /// match; then `state` is unusable.
+  /// Merges `other` into `state`. The two have no leaf in common. Returns false if `state` and
+  /// `other` do not match; then `state` is unusable.
   virtual bool merge(StreamId stream, wire::Fields& state, const wire::Fields& other) const = 0;
   /// Returns the result of a state, for people; nullopt if `state` is not a valid state.
   virtual std::optional<wire::Fields> finish(StreamId stream, const wire::Fields& state) const = 0;
@@ -50,30 +51,30 @@ struct RunFacts {
   std::string user;
   std::string host;     ///< The front end's host.
   std::string version;  ///< Version of xylem.
-  std::string options;  ///< In the form of `--print-config`.
+  std::string options;  ///< The configuration, in the form of `--print-config`.
   Nanos started_realtime_ns = 0;
   Nanos window_ns = 0;
-  bool chunks = false;  ///< --detail trace
+  bool chunks = false;  ///< True with `--detail trace`.
   Nanos epoch_ns = 0;  ///< Start of the run's time, on the monotonic clock of the front end's host.
   std::vector<StreamFacts> streams{};
 };
 
-/// The state of a node of the overlay. A later row replaces an earlier row.
+/// The state of a node of the overlay. A later row replaces an earlier row of the same node.
 struct NodeRow {
   NodeId id{};
   wire::Role role = wire::Role::kBackEnd;  ///< kProgram for a program that sends on streams.
   std::string host;
   NodeId parent{};          ///< kFrontEndNode for the front end itself.
-  std::uint32_t level = 0;  ///< 0 is the front end.
+  std::uint32_t level = 0;  ///< Level in the tree; the front end has level 0.
   std::uint32_t pid = 0;
   LeafId leaf = wire::kNoLeaf;
   std::string state;          ///< "started", "attached", "left", "lost"
   std::string host_key = {};  ///< Distinguishes hosts with the same name.
   /// Addresses on which the node listens. Only a successor of the front end uses them.
   std::vector<wire::Address> addresses = {};
-  Nanos at_ns = 0;  ///< When this state began, in the run's time.
-  /// Why a communication process was placed on that host, in one clause. Empty: unknown, or not a
-  /// communication process.
+  Nanos at_ns = 0;  ///< Time when this state began, in the run's time.
+  /// The reason why a communication process was placed on this host, in one clause. Empty: unknown,
+  /// or the node is not a communication process.
   std::string reason = {};
   bool operator==(const NodeRow&) const = default;
 };
@@ -92,7 +93,7 @@ struct PastProcess {
 
 /// The state of the run so far, for a successor of the front end.
 struct Past {
-  /// Number of front ends that have opened the store, this one included.
+  /// Number of front ends that have opened the store, including this one.
   std::uint64_t front_ends = 1;
   Nanos epoch_ns = 0;                  ///< As in RunFacts.
   std::vector<NodeRow> nodes;          ///< In the order of ids.
@@ -100,120 +101,133 @@ struct Past {
   IntervalSet ended;                   ///< Leaves whose last window is stored.
 };
 
-/// The offset between a host's clock and the front end's.
+/// The offset between the clock of a host and the clock of the front end.
 struct ClockRow {
   LeafId leaf{};
   Nanos at_ns = 0;      ///< Since the run's epoch.
-  Nanos offset_ns = 0;  ///< Host's clock + offset = front end's clock.
+  Nanos offset_ns = 0;  ///< Time of the host's clock + offset = time of the front end's clock.
   Nanos error_ns = 0;   ///< Maximum error of the offset.
 };
 
 /// The outcome of a packet. It is valid only if the next commit succeeds.
 struct PutOutcome {
   enum class Kind {
-    kStored,       ///< All sources were new.
-    kDuplicate,    ///< All sources were known. The packet is dropped but must be acknowledged.
-    kPartlyKnown,  ///< The packet is dropped; the leaves in `missing` must resend alone.
+    kStored,     ///< All sources were new.
+    kDuplicate,  ///< All sources were known. The packet is dropped but must be acknowledged.
+    /// The packet is dropped. Each leaf in `missing` must resend its contribution, marked `alone`.
+    kPartlyKnown,
   };
   Kind kind = Kind::kStored;
   IntervalSet missing;
-  /// Only for the run's streams, if the waves of a packet need different treatment. `settled` has
-  /// the parts to acknowledge, `again` has the parts to resend alone. If both lists are empty,
-  /// `kind` applies to the whole packet.
+  /// Set only for packets of the run's streams in which the waves need different treatment.
+  /// `settled` has the parts to acknowledge; `again` has the parts to resend, marked `alone`. If
+  /// both lists are empty, `kind` applies to the whole packet.
   std::vector<wire::PacketId> settled{}, again{};
 };
 
-/// A run's store. Only one thread at a time may call it. Call begin_run() once, then put and commit
-/// any number of times, then call end_run() once. At a commit, all data put so far becomes visible
-/// together. From then on it outlives this process.
+/// A run's store. Only one thread at a time may call it. Call begin_run() once, then the put
+/// functions and commit() any number of times, then end_run() once. At a commit, all data put so
+/// far becomes visible together. Committed data outlives this process.
 ///
-/// If a commit fails, everything since the last commit is undone, also in the store's memory. The
-/// same packets may be put again later. The store stays usable. A put that fails with
-/// kInvalidArgument concerns only its packet. Any other failure of a put undoes everything since
-/// the last commit immediately. Then further puts fail in the same way until commit() is called,
-/// and commit() returns the failure. So a caller that acknowledges only after a successful commit
-/// never acknowledges undone data.
+/// If a commit fails, everything since the last successful commit is undone, also in the store's
+/// memory. The store stays usable, and the same packets may be put again later.
+///
+/// If a put fails with kInvalidArgument, only its packet is refused. Any other failure of a put
+/// immediately undoes everything since the last commit. Then all puts fail in the same way until
+/// commit() is called, and commit() returns the failure. So a caller that acknowledges only after a
+/// successful commit never acknowledges undone data.
 class Store {
  public:
   virtual ~Store() = default;
 
   virtual Result<void> begin_run(const RunFacts& facts) = 0;
 
-  /// Sets the run's time for all later data that comes without a time.
+  /// Sets the run's time for later data that has no time of its own.
   virtual void set_time(Nanos /*at_ns*/) {}
 
   /// Stores a packet of the monitor's streams, or of a stream that the run's configuration names.
   /// The monitor's streams have registrations, windows, chunks, series and stream accounts. The
-  /// packet may be a tombstone. Decides from the sources stored so far whether the packet is new.
-  /// Only the root calls put(), so this is the only place where duplicates are found. A payload
-  /// that cannot be decoded is stored as a loss with its reason. Fails with kInvalidArgument for an
-  /// unknown stream or an invalid identity. A packet refused for this reason must never be
-  /// acknowledged or stored later. All other failures are failures of the store.
+  /// packet may be a tombstone.
+  ///
+  /// The sources stored so far decide whether the packet is new. Only the root calls put(), so
+  /// duplicates are found only here. A payload that cannot be decoded is stored as a loss with its
+  /// reason.
+  ///
+  /// Fails with kInvalidArgument for an unknown stream or an invalid identity. A refused packet
+  /// must never be acknowledged, and must not be put again. All other failures are failures of the
+  /// store.
   virtual Result<PutOutcome> put(const wire::Packet& packet) = 0;
 
   /// Stores a node's row. The previous row is kept as history.
   virtual Result<void> put_node(const NodeRow& node) = 0;
   virtual Result<void> put_clock(const ClockRow& clock) = 0;
-  /// Stores a node's newest report. At most a hundred earlier reports per second, over all nodes,
-  /// are kept.
+  /// Stores a node's newest report. Earlier reports are kept as history, at most 100 per second
+  /// over all nodes.
   virtual Result<void> put_link(const wire::LinkReport& report, Nanos at_ns) = 0;
 
-  /// Stores measurements of a host by its back end at `at_ns` of the run's time, as rows of
-  /// host_value.
+  /// Stores measurements of a host as rows of the table `host_value`. The host's back end made them
+  /// at `at_ns` of the run's time.
   virtual Result<void> put_host_facts(const wire::HostFacts& host, Nanos at_ns) = 0;
 
-  /// Stores a warning or an error that a process of the tree has logged at `at_ns` of the run's
-  /// time.
+  /// Stores a warning or an error that a process of the tree logged at `at_ns` of the run's time.
   virtual Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) = 0;
 
   /// Notes that a leaf is silent and has not sent its last packet. If the leaf is a host's agent,
-  /// the accounts of its ranks stay incomplete, and `loss` has the reason. If the leaf is a
-  /// program, its stream accounts stay incomplete; the reason is then in the row of put_node(). If
-  /// `reason` is empty, the leaf has been heard of again, and its loss is undone. end_run() makes
-  /// the loss final.
+  /// the accounts of its ranks stay incomplete, and the view `loss` has the reason. If the leaf is
+  /// a program, its stream accounts stay incomplete; the reason is then in the row of put_node().
+  /// If `reason` is empty, the leaf has reported again, and the loss is undone. end_run() makes the
+  /// loss final.
   virtual Result<void> put_host_lost(LeafId leaf, const std::string& reason) = 0;
 
-  /// Bytes put since the last commit. The caller uses it to decide when to commit.
+  /// Returns the number of bytes put since the last commit. The caller uses it to decide when to
+  /// commit.
   virtual std::size_t pending_bytes() const = 0;
 
-  /// Makes everything put so far visible. From then on the data outlives all processes. The data
-  /// reaches the disk only when the log is folded into the file. Before that, a power failure of
-  /// the host can lose the data. Fails with kExhausted if the disk is full, and with kUnavailable
-  /// if the store cannot be written now. Fails with kSuperseded if another front end has opened the
-  /// run; then this front end can store nothing any more. Otherwise fails with kInternal.
+  /// Makes everything put so far visible. Committed data outlives all processes. But it reaches the
+  /// disk only when the log is folded into the file. Before that, a power failure of the host can
+  /// lose it.
+  ///
+  /// Fails with kExhausted if the disk is full, and with kUnavailable if the store cannot be
+  /// written now. Fails with kSuperseded if another front end has opened the run; then this front
+  /// end cannot store anything any more. Any other failure is kInternal.
   virtual Result<void> commit() = 0;
 
-  /// Says that from now on only tombstones, state and the run's end are put. The store may use the
-  /// disk space that it has reserved for these. end_run() calls this too.
+  /// From now on, put only tombstones, the state of the tree, and the run's end. For these the
+  /// store may use the disk space that it has reserved. end_run() calls this function too.
   virtual void prepare_to_end() {}
 
-  /// The file that is being written and that readers on this host should open. It is not always the
-  /// requested file (see SqliteOptions::pretend_file_system). Empty for a store without a file.
+  /// Returns the file that is being written. Readers on this host should open it. On a network file
+  /// system it is not the requested file (see SqliteOptions::pretend_file_system). Empty for a
+  /// store without a file.
   virtual std::string live_path() const { return {}; }
 
-  /// Writes the end of the run and commits. `exit_code` is the one that `xylem run` returns; -1 if
-  /// unknown. Closes the accounts of the hosts that count as lost. These hosts may have reported
-  /// calls, events, samples and waves that are not stored. This data now counts as lost. So
-  /// captured = stored + lost for these hosts too. If earlier data cannot be committed, the end is
-  /// still written, and the failure is returned. Nothing may be put afterwards.
+  /// Writes the end of the run and commits. `exit_code` is the exit code of `xylem run`; -1 if
+  /// unknown.
+  ///
+  /// Also closes the accounts of lost hosts. A lost host may have reported calls, events, samples
+  /// and waves that are not stored. This data now counts as lost. So captured = stored + lost is
+  /// true for lost hosts too.
+  ///
+  /// If earlier data cannot be committed, the end is still written, and the failure is returned.
+  /// Nothing may be put after end_run().
   virtual Result<void> end_run(int exit_code, Nanos ended_realtime_ns) = 0;
 
-  /// Returns the account of committed data, by world and rank. `stored` is counted, never computed
-  /// from `captured` and `lost`.
+  /// Returns the account of committed data, with one line for each world and rank. `stored` is
+  /// counted, never computed from `captured` and `lost`.
   virtual Result<std::vector<AccountLine>> account() = 0;
   /// Like account(), but includes the data put since the last commit.
   virtual Result<std::vector<AccountLine>> pending_account() = 0;
 };
 
-/// A store in memory, with the same decisions as the real one; for tests.
+/// Makes a store in memory for tests. It makes the same decisions as the real store.
 std::unique_ptr<Store> make_memory_store();
 
-/// The data that memory stores have committed. It outlives the stores, like a file. Not
+/// The data that memory stores have committed. Like a file, it outlives the stores. Not
 /// thread-safe.
 class MemoryRun {
  public:
-  /// If `checks_epoch` is false, a superseded store may still commit. This breaks a rule on
-  /// purpose: a test proves that the tree's model detects it.
+  /// If `checks_epoch` is false, a superseded store can still commit. This is a deliberate error: a
+  /// test uses it to prove that the tree's model detects the error.
   explicit MemoryRun(bool checks_epoch = true);
   ~MemoryRun();
   MemoryRun(const MemoryRun&) = delete;
@@ -227,13 +241,13 @@ class MemoryRun {
   bool checks_epoch_;
 };
 
-/// A store and its state before it was opened.
+/// A store, and the state of the run before the store was opened.
 struct ResumedStore {
   std::unique_ptr<Store> store;
   Past past;
 };
 
-/// Opens the run. From now on all commits of earlier stores over `run` fail with kSuperseded. `run`
+/// Opens the run. From now on all commits of earlier stores of `run` fail with kSuperseded. `run`
 /// is borrowed.
 ResumedStore open_memory_store(MemoryRun& run);
 
@@ -242,13 +256,13 @@ struct SqliteOptions {
   std::string path;
   /// True to replace an existing run. If false, an existing file is refused.
   bool overwrite = false;
-  /// For tests: file system type to use instead of the result of statfs; 0: ask the system. WAL
-  /// cannot work on a network file system. There the live file is kept in $TMPDIR and copied to
-  /// `path` each minute and at the end.
+  /// For tests: a file system type to use instead of the result of statfs(); 0: use statfs().
+  /// SQLite's write-ahead log cannot work on a network file system. There the live file is kept in
+  /// $TMPDIR, and is copied to `path` each minute and at the end.
   long pretend_file_system = 0;
   AlertLimits alerts = {};  ///< Thresholds of alerts.
-  /// Merges waves of the run's streams. If null, the waves of each leaf are kept separately.
-  /// Shared, because options are copied. Immutable.
+  /// Merges waves of the run's streams. If null, the waves of each leaf are kept separately. The
+  /// pointer is shared because options are copied.
   std::shared_ptr<const StreamFold> fold{};
   /// Size limit of the write-ahead log. A larger log is folded into the file as soon as no reader
   /// uses an old state of the file. While a reader prevents this, the log grows, and one warning is
@@ -256,16 +270,16 @@ struct SqliteOptions {
   std::uint64_t log_bytes = 64u << 20;
 };
 
-/// Makes the file (mode 0600, WAL) and its tables; see docs/storage-schema.md. Fails with
-/// kAlreadyExists, kPermissionDenied, kExhausted or kInvalidArgument and a message that names the
-/// path.
+/// Makes the file, with mode 0600 and a write-ahead log, and its tables (docs/storage-schema.md).
+/// Fails with kAlreadyExists, kPermissionDenied, kExhausted or kInvalidArgument. The message names
+/// the path.
 Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options);
 
 /// The file that a successor of the front end continues.
 struct ResumeOptions {
   std::string path;  ///< As in SqliteOptions.
-  /// live_path() of the former store. If this file is gone but `path` exists, the former store was
-  /// complete. Then the successor continues with `path`.
+  /// live_path() of the former store. If this file no longer exists but `path` does, the former
+  /// store was complete. Then the successor continues with `path`.
   std::string live_path;
   std::string run_id;                        ///< As in RunFacts.
   AlertLimits alerts = {};                   ///< As in SqliteOptions.
@@ -274,10 +288,12 @@ struct ResumeOptions {
 
 /// Continues the run of a front end that is dead or counts as dead. From now on each commit of the
 /// former store fails with kSuperseded. Do not call begin_run() again. Commits and counts continue
-/// as if there were only one store, even after end_run() of the former store. Fails with kNotFound,
-/// kPermissionDenied or kExhausted. Fails with kUnavailable, for example while the former front end
-/// hangs in a commit: try again later. Fails with kInvalidArgument if the file is another run's,
-/// and with kCorrupt if its contents are invalid.
+/// as if there were only one store, even after end_run() of the former store.
+///
+/// Fails with kNotFound, kPermissionDenied or kExhausted. Fails with kUnavailable if the file
+/// cannot be used now, for example while the former front end hangs in a commit; try again later.
+/// Fails with kInvalidArgument if the file belongs to another run, and with kCorrupt if its
+/// contents are invalid.
 Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options);
 
 }  // namespace xylem::storage

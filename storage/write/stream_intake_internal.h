@@ -15,18 +15,19 @@
 
 namespace xylem::storage {
 
-/// Returns fields as JSON that SQLite can read: an object, `{"1":42,"2":[0.5,null]}`. Bytes are
-/// hexadecimal text. JSON has no NaN and no infinity. So NaN becomes null, and infinity becomes a
-/// number outside the range of double. Text that is not UTF-8 is read as Latin-1.
+/// Returns fields as a JSON object that SQLite can read, for example `{"1":42,"2":[0.5,null]}`.
+/// Bytes become hexadecimal text. JSON has no NaN and no infinity. So NaN becomes null, and
+/// infinity becomes a number outside the range of double. Text that is not UTF-8 is treated as
+/// Latin-1.
 std::string to_json(const wire::Fields& fields);
 
-/// Like SqliteIntake, it works inside a transaction of the caller, and the caller checks the
-/// connection's failure.
+/// Call the functions inside a transaction. The caller checks the connection's failure, as for
+/// SqliteIntake.
 ///
-/// For each leaf a ledger of wave numbers decides whether a wave is new. The ledger contains both
-/// stored waves and waves that were given up. The stored parts of one wave are one row, into which
-/// later parts are merged. A part that does not match this row gets a new row. If the waves of a
-/// stream are not merged, every part gets a new row.
+/// For each leaf, a ledger of wave numbers decides whether a wave is new. The ledger contains both
+/// stored waves and waves that were given up. One row has the stored parts of a wave; later parts
+/// are merged into this row. A part that cannot be merged gets a row of its own. If the waves of a
+/// stream are not merged, every part gets a row of its own.
 class StreamIntake {
  public:
   /// If `fold` is null, every part is stored separately.
@@ -34,7 +35,7 @@ class StreamIntake {
 
   /// Sets the run's streams. Call it once.
   void begin(const std::vector<StreamFacts>& streams);
-  /// Sets the run's time of the data put from now on.
+  /// Sets the run's time for the data that is put from now on.
   void set_time(Nanos at_ns) { now_ns_ = at_ns; }
 
   /// Stores waves, or a tombstone for waves. Waves that cannot be read count as lost.
@@ -47,7 +48,7 @@ class StreamIntake {
   struct Contributor {
     std::int64_t id = 0;
     std::uint64_t leaf = 0;
-    IntervalSet known;  ///< Known waves that overlap or touch the packet's waves.
+    IntervalSet known;  ///< Known waves that overlap or are adjacent to the packet's waves.
   };
 
   std::int64_t contributor_of(StreamId stream, std::uint64_t leaf);

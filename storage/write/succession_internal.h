@@ -1,8 +1,8 @@
 #pragma once
 
-// Keeps the data in a run's file that a successor of the front end needs. Also checks which of
-// several front ends is the newest. All calls except take_over() are made inside a transaction of
-// the caller, and the caller then checks the connection's failure.
+// Writes the data that a successor of the front end needs into the run's file. Also checks which of
+// several front ends is the newest. Call all functions except take_over() inside a transaction; the
+// caller then checks the connection's failure.
 
 #include <cstdint>
 #include <string>
@@ -15,21 +15,21 @@
 namespace xylem::storage {
 
 /// Makes this process the newest front end of the run, and reads the data that former front ends
-/// have left. Does this in a separate immediate transaction. Fails with kInvalidArgument if the
-/// file is another run's, and with kCorrupt if the file has no run or cannot be read. Other
-/// failures are those of sqlite_error().
+/// have left. Uses its own transaction. Fails with kInvalidArgument if the file belongs to another
+/// run, and with kCorrupt if the file has no run or cannot be read. Other failures are those of
+/// sqlite_error().
 Result<Past> take_over(Connection& connection, const std::string& run_id);
 
-/// Keeps the data for a successor that no other part of the store writes.
+/// Writes the data for a successor that no other part of the store writes.
 class Succession {
  public:
-  /// Prepares all statements. The connection keeps a failure.
+  /// Prepares all statements. If this fails, the connection keeps the failure.
   explicit Succession(Connection& connection);
 
-  /// Called once in a run, by the first front end.
+  /// Call it once in a run, in the first front end.
   void begin(Nanos epoch_ns);
-  /// Returns true if the number of front ends that have opened the run is still `front_ends`. Then
-  /// no other front end has taken over.
+  /// Returns true if no other front end has taken over: the number of front ends that have opened
+  /// the run is still `front_ends`.
   bool is_newest(std::uint64_t front_ends);
 
   void note_addresses(const NodeRow& node);

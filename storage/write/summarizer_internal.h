@@ -1,6 +1,6 @@
 #pragma once
 
-// Writes summaries of windows (summary_internal.h) after the windows themselves.
+// Writes summaries of windows (summary_internal.h) after the windows are stored.
 
 #include <array>
 #include <cstdint>
@@ -12,26 +12,27 @@
 namespace xylem::storage {
 
 /// Sums up committed rows in batches of limited size. Uses one connection, inside a transaction
-/// that the caller began. The connection keeps a failure. The state in memory only says when the
-/// next batch is due. The file says which rows are already summed up. So the work always continues
-/// after the last row that is summed up in the file, even after a rollback or a crash.
+/// that the caller began. The connection keeps a failure. The file has the number of the last row
+/// that is summed up. The work always continues after this row, even after a rollback or a crash.
+/// The state in memory is only used to decide when the next batch is due.
 ///
-/// A batch takes rows in their order, up to the slot that is still being written. It takes at most
-/// about 130000 rows or 512 slots and blocks. It needs at most 40 MB, usually 5 MB.
+/// A batch sums up rows in the order of the file. It ends before the slot that is still being
+/// written. A batch has at most about 130000 rows, and writes at most 512 summaries. It needs at
+/// most 40 MB of memory, usually 5 MB.
 class Summarizer {
  public:
   explicit Summarizer(Connection& connection);
 
-  /// Call it when `rows` rows of windows that begin at `begin_ns` were written. It does no harm if
+  /// Call it after `rows` rows of windows that begin at `begin_ns` were written. It does no harm if
   /// these rows are rolled back later.
   void note_rows(Nanos begin_ns, std::uint64_t rows);
-  /// True if a slot is complete or many rows are waiting.
+  /// Returns true if a slot is complete or many rows are waiting.
   bool is_due() const;
   /// Writes one batch for each level that has enough rows. `is_last` says that no more windows will
   /// arrive.
   void advance(bool is_last = false);
-  /// Deletes all summaries, so that they are made again. Call it if the class of a function arrived
-  /// after windows with that function.
+  /// Deletes all summaries, so that they are made again. Call it if the class of a function arrives
+  /// after windows that contain the function.
   void forget();
 
  private:
@@ -50,11 +51,12 @@ class Summarizer {
 
   Nanos window_ns_ = 0;
   std::uint64_t pending_rows_ = 0;
-  /// True until the file was checked, because another process may have written it.
+  /// True until the file is checked for rows without a summary. A former process may have written
+  /// them.
   bool is_behind_ = true;
   static constexpr Nanos kNever = std::numeric_limits<Nanos>::min();
   Nanos newest_ns_ = kNever;
-  /// Slots that begin before this time are summed up.
+  /// For each level: slots that begin before this time are summed up.
   std::array<Nanos, kSummaryLevels> complete_ns_;
   std::vector<std::int64_t> waiting_functions_;  ///< In ascending order.
 };

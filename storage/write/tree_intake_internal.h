@@ -14,24 +14,24 @@
 
 namespace xylem::storage {
 
-/// Like SqliteIntake: used inside a transaction of the caller, who checks the connection's failure.
-/// The functions are those of Store with the same names. The state in memory only says when a link
-/// was last sampled, so it need not follow a rollback.
+/// Call the functions inside a transaction; the caller checks the connection's failure. Each
+/// function does what the function of Store with the same name says. The only state in memory is
+/// the time of each link's last sample, so nothing in memory must be undone after a rollback.
 class TreeIntake {
  public:
-  /// Prepares all statements; failures show in the connection.
+  /// Prepares all statements. If this fails, the connection keeps the failure.
   explicit TreeIntake(Connection& connection);
 
-  /// Also writes a row of `node_change` if state, parent or level has changed.
+  /// Also writes a row of the table `node_change` if state, parent or level has changed.
   void put_node(const NodeRow& node);
   void put_clock(const ClockRow& clock);
-  /// Writes the newest state of the link. Also keeps it as a sample, if the link's turn has come:
-  /// all links together have at most 100 samples per second.
+  /// Writes the newest state of the link. Also keeps this state as a sample, if the last sample of
+  /// the link is old enough. All links together have at most 100 samples per second.
   void put_link(const wire::LinkReport& report, Nanos at_ns);
   void put_host_facts(const wire::HostFacts& host, Nanos at_ns);
   void put_notice(const wire::Notice& notice, Nanos at_ns);
-  /// Returns false, and writes nothing, if the leaf is a program: the state of its node says that
-  /// it is lost.
+  /// Returns false and writes nothing if the leaf is a program. For a program, the node's state
+  /// says that it is lost.
   bool put_host_lost(LeafId leaf, const std::string& reason);
 
  private:

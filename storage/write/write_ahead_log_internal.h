@@ -1,7 +1,6 @@
 #pragma once
 
-// The write-ahead log of a run's file: how large it may become, and what becomes of it when the run
-// ends.
+// The write-ahead log of a run's file: limits its size, and removes it at the end of the run.
 
 #include <cstdint>
 #include <string>
@@ -12,23 +11,25 @@
 
 namespace xylem::storage {
 
-/// Makes SQLite write ahead: a commit appends to the log, and readers are never in its way.
+/// Makes SQLite use a write-ahead log: a commit appends to the log and never waits for readers.
 inline constexpr const char* kWriteAhead = "PRAGMA journal_mode = WAL";
-/// A commit waits for no disk; a checkpoint does, and makes durable what was written before.
+/// A commit does not wait for the disk. A checkpoint waits for the disk, and makes everything
+/// durable that was written before.
 inline constexpr const char* kWaitForDisk = "PRAGMA synchronous = NORMAL";
-/// For changes that need not be durable yet, so that waiting would only delay the job. This is the
-/// case when the file is made, because the log's first checkpoint makes it durable. It is also the
-/// case at the end, when the log is empty.
+/// Neither commits nor checkpoints wait for the disk. Used when waiting would only delay the job:
+/// when the file is made, because the first checkpoint makes it durable, and at the end, when the
+/// log is empty.
 inline constexpr const char* kWaitForNoDisk = "PRAGMA synchronous = OFF";
-/// Maximum wait of a statement for another connection's lock.
+/// Maximum time in ms for which a statement waits for another connection's lock.
 inline constexpr int kBusyPatienceMs = 2000;
 
-/// Watches the log of one connection, which is borrowed. Call it outside of transactions, on the
-/// connection's thread. Nothing here fails: a log that cannot be folded into the file stays beside
-/// it, and the two together are the whole run.
+/// Watches the log of one connection, which is borrowed. Call the functions outside of
+/// transactions, on the connection's thread. No function fails: a log that cannot be folded into
+/// the file stays beside the file. File and log together are then the whole run.
 class WriteAheadLog {
  public:
-  /// `path` is the file, `name` its name for people, `limit_bytes` is SqliteOptions::log_bytes.
+  /// `path` is the file, `name` is the file's name in messages, and `limit_bytes` is
+  /// SqliteOptions::log_bytes.
   WriteAheadLog(Connection& connection, std::string path, std::string name,
                 std::uint64_t limit_bytes)
       : connection_(connection),
@@ -36,21 +37,24 @@ class WriteAheadLog {
         name_(std::move(name)),
         limit_bytes_(limit_bytes) {}
 
-  /// Folds a log that has exceeded its limit into the file. Looks at most once a second, and waits
-  /// up to 50 ms for readers of an old state. If one of them stays, logs one warning.
+  /// If the log has exceeded its limit, folds it into the file. Checks at most once a second. Waits
+  /// up to 50 ms for readers that use an old state of the file. If a reader does not finish in this
+  /// time, logs one warning.
   void watch();
 
-  /// Call it after a commit has found the disk full. Folds the log into the file if the file has
-  /// room for it. Then the log can begin again at its start.
+  /// Call it after a commit has found the disk full. Folds the log into the file if there is enough
+  /// space for the larger file. Then the log is written from its start again and needs no more
+  /// space.
   void fold_if_it_fits();
 
-  /// From now on commits do not fold the log, which would use the space reserved for the run's end.
+  /// From now on commits do not fold the log. Folding would use the space that is reserved for the
+  /// run's end.
   void stop_folding();
 
-  /// At the end of the run: folds the log and makes one plain file, which is easier to move.
-  /// Waits up to 12 s for readers of the log, then up to half a second for a moment without any
-  /// reader. If the log cannot be folded, logs a warning that says how to do it later. If only
-  /// readers stay, the file is whole but still has a log.
+  /// Call it at the end of the run. Folds the log, so that the run is one file, which is easier to
+  /// move. Waits up to 12 s for readers that use an old state. Then waits up to half a second for a
+  /// moment without any reader. If the log cannot be folded, logs a warning that says how to do it
+  /// later. If there are still readers, the file is complete, but the log is not removed.
   void become_plain_file();
 
  private:

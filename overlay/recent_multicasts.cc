@@ -1,5 +1,7 @@
 #include "overlay/recent_multicasts.h"
 
+#include <algorithm>
+
 namespace xylem::overlay {
 namespace {
 
@@ -20,11 +22,16 @@ bool RecentMulticasts::keep(const wire::Multicast& multicast) {
   stream.recent.push_back(multicast);
   stream.bytes += cost_of(multicast);
   bytes_ += cost_of(multicast);
-  while (!stream.recent.empty() &&
-         (stream.bytes > options_.stream_bytes || bytes_ > options_.all_bytes)) {
-    drop_oldest(stream);
-  }
+  while (stream.bytes > options_.stream_bytes) drop_oldest(stream);
+  while (bytes_ > options_.all_bytes) drop_oldest(largest());
   return true;
+}
+
+RecentMulticasts::Stream& RecentMulticasts::largest() {
+  const auto found = std::max_element(
+      streams_.begin(), streams_.end(),
+      [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; });
+  return found->second;
 }
 
 void RecentMulticasts::drop_oldest(Stream& stream) {

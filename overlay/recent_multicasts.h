@@ -15,8 +15,9 @@
 namespace xylem::overlay {
 
 struct RecentOptions {
-  /// Maximum memory of each stream, and of all streams together. If a new multicast exceeds a
-  /// limit, the oldest multicasts of its stream are dropped.
+  /// Maximum memory of each stream, and of all streams together. If a new multicast exceeds the
+  /// limit of its stream, the stream's oldest multicasts are dropped. If it exceeds the limit of
+  /// all streams, the oldest multicasts of the largest stream are dropped.
   std::size_t stream_bytes = 1u << 20;
   std::size_t all_bytes = 8u << 20;
 };
@@ -49,6 +50,7 @@ class RecentMulticasts {
     std::uint64_t last = 0;  // Number of the newest multicast, even if it was dropped.
   };
   void drop_oldest(Stream& stream);
+  Stream& largest();
 
   RecentOptions options_;
   std::map<StreamId, Stream> streams_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace xylem::overlay {
 namespace {
 
@@ -41,6 +43,17 @@ TEST(RecentMulticasts, BoundsAllStreamsTogetherAndEmptyOnesToo) {
   RecentMulticasts recent({.stream_bytes = 10'000, .all_bytes = 10'000});
   for (std::uint32_t stream = 16; stream < 1016; ++stream) recent.keep(multicast(stream, 1, 0));
   EXPECT_LE(recent.all().size() * sizeof(wire::Multicast), 10'000u);
+}
+
+TEST(RecentMulticasts, TakesRoomForASmallStreamFromTheLargest) {
+  RecentMulticasts recent({.stream_bytes = 3000, .all_bytes = 4000});
+  for (std::uint64_t number = 1; number <= 10; ++number) recent.keep(multicast(16, number, 500));
+  for (std::uint64_t number = 1; number <= 2; ++number) recent.keep(multicast(17, number, 500));
+  recent.keep(multicast(18, 1, 500));
+  std::map<StreamId, std::uint64_t> newest;
+  for (const wire::Multicast* one : recent.all()) newest[one->stream] = one->number;
+  EXPECT_EQ(newest, (std::map<StreamId, std::uint64_t>{
+                        {StreamId{16}, 10}, {StreamId{17}, 2}, {StreamId{18}, 1}}));
 }
 
 TEST(RecentMulticasts, CountsTheLeavesThatTheyName) {

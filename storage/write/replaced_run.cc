@@ -66,16 +66,19 @@ Result<ReplacedRun> ReplacedRun::set_aside(const ReplaceOptions& options) {
 }
 
 ReplacedRun ReplacedRun::of_former(const std::string& path, const std::string& run_id) {
-  return {path, run_id};
+  ReplacedRun former(path, run_id);
+  former.undoes_ = false;
+  return former;
 }
 
 ReplacedRun::ReplacedRun(ReplacedRun&& other) noexcept
     : path_(std::move(other.path_)),
       aside_(std::move(other.aside_)),
-      is_ours_(std::exchange(other.is_ours_, false)) {}
+      is_ours_(std::exchange(other.is_ours_, false)),
+      undoes_(other.undoes_) {}
 
 ReplacedRun::~ReplacedRun() {
-  if (!holds()) return;
+  if (!undoes_ || !holds()) return;
   if (auto undone = undo(); !undone) log(Level::kError, undone.error().message);
 }
 

@@ -19,9 +19,10 @@ struct ReplaceOptions {
 /// destroys no data. The file `PATH` is renamed to `PATH.before-RUN_ID`, in the same folder.
 ///
 /// Call set_aside() before the new store is made. Call keep_new() if the new run has recorded data,
-/// or undo() if it has ended without data. If a file is still set aside and release() was not
-/// called, the destructor calls undo(). The store must be closed before undo(). If the process is
-/// killed before undo() or keep_new(), its successor calls of_former(). Not thread-safe.
+/// or undo() if it has ended without data. If set_aside() has set a file aside and neither of these
+/// nor release() was called, the destructor calls undo(). The store must be closed before undo().
+/// If the process is killed before undo() or keep_new(), its successor calls of_former().
+/// Not thread-safe.
 class ReplacedRun {
  public:
   /// Renames the file at `path`. With `overwrite`, any run of xylem is renamed; without
@@ -33,7 +34,8 @@ class ReplacedRun {
   static Result<ReplacedRun> set_aside(const ReplaceOptions& options);
 
   /// Returns the file that a former process of the run `run_id` has set aside, if that file still
-  /// exists.
+  /// exists. The destructor of this object changes no file: if this process fails, another
+  /// successor may continue the run.
   static ReplacedRun of_former(const std::string& path, const std::string& run_id);
 
   ~ReplacedRun();
@@ -59,6 +61,7 @@ class ReplacedRun {
   std::string path_;
   std::string aside_;
   bool is_ours_ = true;
+  bool undoes_ = true;  // In the destructor.
 };
 
 }  // namespace xylem::storage

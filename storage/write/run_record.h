@@ -29,16 +29,17 @@ struct RecordOptions {
 /// file.
 ///
 /// Order of calls: open(); keep() when the run has data; then end() or leave_to_successor(). The
-/// destructor closes the store. If none of keep(), end() and leave_to_successor() was called, it
-/// also restores the earlier run's file. If the process is killed, a successor continues with
-/// open(). Not thread-safe.
+/// destructor closes the store. If the run began in this process and none of keep(), end() and
+/// leave_to_successor() was called, it also restores the earlier run's file. A successor's
+/// destructor changes no file. If the process is killed, a successor continues with open(). Not
+/// thread-safe.
 class RunRecord {
  public:
   /// Begins the run: sets an earlier run's file aside, makes the store and calls
   /// Store::begin_run(). Fails if ReplacedRun::set_aside(), make_sqlite_store() or
   /// Store::begin_run() fails. In a successor, continues the former store; fails if
-  /// resume_sqlite_store() fails. If open() fails while a file is set aside, this file is renamed
-  /// back and the new run's file is removed.
+  /// resume_sqlite_store() fails, and then leaves all files as they are. If the begin of a run
+  /// fails while a file is set aside, this file is renamed back and the new run's file is removed.
   static Result<RunRecord> open(const RecordOptions& options);
 
   /// Returns the store. It is valid until end().

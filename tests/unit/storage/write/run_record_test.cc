@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "storage/read/query.h"
@@ -133,6 +134,38 @@ TEST_F(RunRecordTest, IsContinuedByASuccessorWhichDecides) {
   end_store(successor);
   EXPECT_TRUE(successor.end(true, false));
   EXPECT_EQ(run_in_file(), "old");
+}
+
+// Another successor may still continue the run.
+TEST_F(RunRecordTest, LeavesAllFilesAsTheyAreWhenItCannotContinueTheRun) {
+  make_earlier_run();
+  RunRecord former = open(options("new", true));
+  RecordOptions again = options("new");
+  again.live_path = folder_.file("damaged.db");
+  std::ofstream(again.live_path)
+      << "This is not a database, but it is long enough to look like one.";
+  const std::size_t before = files();
+  EXPECT_FALSE(RunRecord::open(again));
+  EXPECT_EQ(files(), before);
+  EXPECT_EQ(run_in_file(), "new");
+  record_a_process(former);
+  end_store(former);
+  EXPECT_FALSE(former.end(true, true));
+  EXPECT_EQ(run_in_file(), "new");
+}
+
+TEST_F(RunRecordTest, ASuccessorThatFailsLaterLeavesTheRunToTheNextOne) {
+  make_earlier_run();
+  RunRecord former = open(options("new", true));
+  RecordOptions again = options("new");
+  again.live_path = former.store().live_path();
+  { const RunRecord failing = open(again); }
+  RunRecord successor = open(again);
+  former.leave_to_successor();
+  record_a_process(successor);
+  end_store(successor);
+  EXPECT_FALSE(successor.end(true, true));
+  EXPECT_EQ(run_in_file(), "new");
 }
 
 }  // namespace

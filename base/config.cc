@@ -137,6 +137,12 @@ std::string print_duration(long long ns) {
 std::string print_text(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 || code == 0x7f) {  // Control characters must not stand in a TOML string.
+      static constexpr std::string_view kDigits = "0123456789abcdef";
+      quoted += std::string("\\u00") + kDigits[code >> 4] + kDigits[code & 15];
+      continue;
+    }
     if (c == '"' || c == '\\') quoted += '\\';
     quoted += c;
   }

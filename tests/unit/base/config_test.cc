@@ -106,7 +106,7 @@ TEST(PrintDuration, GivesWhatIsReadAsTheSame) {
 }
 
 TEST(PrintText, GivesWhatIsReadAsTheSame) {
-  const std::string text = R"(a "quoted" \ path)";
+  const std::string text = "a \"quoted\" \\ path, a\nline and \x01\x1f\x7f";
   const auto entries = parse_config("key = " + print_text(text), "x");
   ASSERT_TRUE(entries) << entries.error().message;
   EXPECT_EQ(entries->at(0).value, text);

@@ -86,11 +86,6 @@ def outer_fault(path, room, name):
 
 
 def room_faults(root, room, layers):
-    readme = root / room / "README.md"
-    if not readme.exists():
-        yield f"{room}/README.md is missing"
-    elif len(readme.read_text().splitlines()) > LONGEST_README:
-        yield f"{room}/README.md has more than {LONGEST_README} lines"
     for source in sorted((root / room).rglob("*")):
         path = str(source.relative_to(root))
         if source.suffix not in (".h", ".cc") or room_of(path, layers) != room:
@@ -139,16 +134,21 @@ def unnamed_folders(root, layers):
             yield f"docs/layers.txt has no row for {folder}"
 
 
-def readme_faults(root):
-    """Folders of tests: those that have a README keep it short."""
-    for readme in sorted((root / "tests").glob("**/README.md")):
+def readme_faults(root, layers):
+    """Each folder of a row has a README, and `tests`, and each folder directly in one of these. All READMEs there are short."""
+    tops = sorted({room.split("/")[0] for room in layers} | {"tests"})
+    inner = {f"{top}/{path.name}" for top in tops for path in (root / top).glob("[a-z]*") if path.is_dir()}
+    for folder in sorted({*layers, *tops} | inner):
+        if not (root / folder / "README.md").exists():
+            yield f"{folder}/README.md is missing"
+    for readme in sorted(path for top in tops for path in (root / top).rglob("README.md")):
         if len(readme.read_text().splitlines()) > LONGEST_README:
             yield f"{readme.relative_to(root)} has more than {LONGEST_README} lines"
 
 
 def faults(root):
     layers = read_layers(root)
-    yield from readme_faults(root)
+    yield from readme_faults(root, layers)
     yield from rows_faults(layers)
     yield from unnamed_folders(root, layers)
     yield from unused_permissions(root, layers)
@@ -159,11 +159,13 @@ def faults(root):
 # What a checkout looks like that is in order, and files that make it be out of order, with what is then said.
 IN_ORDER = {
     "docs/layers.txt": "base:\nstore: base\nstore/read: store/. base\nstore/write: store/. store/read base\nends: store/read\n",
-    **{f"{room}/README.md": "what it is\n" for room in ("base", "store", "store/read", "store/write", "ends")},
+    **{f"{folder}/README.md": "what it is\n" for folder in (
+        "base", "store", "store/read", "store/write", "store/make", "ends", "tests", "tests/unit")},
     "base/a.h": "#include <string>\n",
     "store/table.h": '#include <sys/types.h>\n\n#include "base/a.h"\n',
     "store/table.cc": "#include <sqlite3.h>\n",
     "store/table_internal.h": '#include <sqlite3.h>\n#include "tables.capnp.h"\n',
+    "store/make/m.py": "",
     "store/read/r_internal.h": '#include "store/table.h"\n#include "base/a.h"\n',
     "store/write/w.cc": '#include "store/read/r_internal.h"\n#include "store/table.h"\n#include "base/a.h"\n',
     "store/CMakeLists.txt": "xylem_library(store\n  SOURCES w.cc\n  USES xylem::base LINKS zlib)\n",
@@ -181,6 +183,9 @@ PLANTED = {
     "a library's header in a public header": ({"store/n.h": "#include <sqlite3.h>\n"}, "public header includes sqlite3.h"),
     "a library's folder in a public header": ({"ends/n.h": "#include <fmt/format.h>\n"}, "public header includes fmt/format.h"),
     "a generated header in a public header": ({"ends/n.h": '#include "n.capnp.h"\n'}, "public header includes n.capnp.h"),
+    "a folder of tests without README": ({"tests/new/n.py": ""}, "tests/new/README.md is missing"),
+    "a folder of tools without README": ({"store/make/README.md": None}, "store/make/README.md is missing"),
+    "a long README below": ({"tests/unit/deep/README.md": "line\n" * 31}, "has more than 30 lines"),
     "no README": ({"store/read/README.md": None}, "store/read/README.md is missing"),
     "a long README": ({"store/README.md": "line\n" * 31}, "has more than 30 lines"),
     "an unknown folder": ({"docs/layers.txt": "base: nowhere\n"}, "unknown folder nowhere"),

@@ -46,8 +46,8 @@ inline Unexpected unexpected(Code code, std::string message) {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  // Implicit, so that a function can return a value or unexpected(...) directly.
-  // NOLINTBEGIN(google-explicit-constructor)
+  // NOLINTBEGIN(google-explicit-constructor): implicit, so that a function can return a value or
+  // unexpected(...) directly.
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   Result(Unexpected failure) : state_(std::in_place_index<1>, std::move(failure.error)) {}
   // NOLINTEND(google-explicit-constructor)
@@ -76,7 +76,7 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  // NOLINTNEXTLINE(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor): implicit, as in Result<T>.
   Result(Unexpected failure) : error_(std::move(failure.error)), failed_(true) {}
 
   bool has_value() const noexcept { return !failed_; }

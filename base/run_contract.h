@@ -58,6 +58,10 @@ constexpr const char* kEnvFolder = "XYLEM_FOLDER";  ///< The run's folder on thi
 constexpr const char* kEnvHost = "XYLEM_HOST";      ///< The name to show for this host.
 constexpr const char* kEnvLogLevel = "XYLEM_LOG_LEVEL";
 constexpr const char* kEnvLogFile = "XYLEM_LOG_FILE";
+
+/// Additional environment variable of the back ends of a tool (frontend/tree.h).
+constexpr const char* kEnvCommproc = "XYLEM_COMMPROC";  ///< Path of xylem-commproc.
+
 /// Descriptors of a new xylem-backend: the listening agent socket, and a pipe from which it reads
 /// the key (64 hexadecimal digits).
 constexpr int kBackendListenFd = 3;

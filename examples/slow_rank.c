@@ -1,5 +1,6 @@
-// A job with a slow rank: each step ends when rank 0 has told the others to go on, and rank 0 computes
-// longer than they do. It prints nothing of that; `xylem run` and the page show who waits for whom.
+// A job with a slow rank: each step ends when rank 0 has told the others to go on, and rank 0
+// computes longer than they do. It prints nothing of that; `xylem run` and the page show who waits
+// for whom.
 //
 //   mpicc -O2 -o slow_rank slow_rank.c
 //   xylem run --detail trace --store slow.db -- mpirun -n 4 ./slow_rank [SECONDS]

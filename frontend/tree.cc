@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/run_contract.h"
 #include "frontend/tree_internal.h"
 #include "launch/back_end_launch.h"
 #include "net/address.h"
@@ -65,12 +66,14 @@ Result<std::unique_ptr<Stream::Impl::Parts>> Stream::Impl::prepare(TreeOptions o
   for (const std::string& it : parts->network.reachable_hosts) {
     addresses += (addresses.empty() ? "" : ",") + net::address_text(it, *port);
   }
-  parts->environment = {"XYLEM_ADDRESS=" + addresses, "XYLEM_RUN=" + parts->network.run,
-                        "XYLEM_KEY=" + net::to_hex(parts->network.key),
-                        std::string("XYLEM_TLS=") + (options.tls ? "on" : "off")};
-  if (!options.comm_process.empty()) {
-    parts->environment.push_back("XYLEM_COMMPROC=" + options.comm_process);
-  }
+  const auto add_variable = [&parts](const char* name, const std::string& value) {
+    parts->environment.push_back(std::string(name) + "=" + value);
+  };
+  add_variable(kEnvAddress, addresses);
+  add_variable(kEnvRun, parts->network.run);
+  add_variable(kEnvKey, net::to_hex(parts->network.key));
+  add_variable(kEnvTls, options.tls ? "on" : "off");
+  if (!options.comm_process.empty()) add_variable(kEnvCommproc, options.comm_process);
   parts->node.root.shape = *shape;
   parts->node.root.lost_limit = options.lost_limit;
   parts->node.gathering.expected = options.expected;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks every #include, and what each library of the build uses, against docs/layers.txt; each folder has a README of <= 30 lines.
+"""Checks every #include, and what each library of the build uses, against docs/layers.txt, and where third-party headers are
+included; each folder has a README of <= 30 lines.
 
     layers_test.py ROOT        the checkout
     layers_test.py --planted   that a breach of each kind is found, in folders made for it
@@ -13,7 +14,12 @@ import planted
 
 USES = re.compile(r"xylem_library\((\w+)[^)]*?USES ([^)]*?)(?:LINKS[^)]*)?\)", re.DOTALL)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([\w/.]+)"')
-ASIO = re.compile(r'^\s*#\s*include\s+<boost/(asio|beast)')
+OUTER_INCLUDE = re.compile(r'^\s*#\s*include\s+(?:<([^>]+)>|"(\w+\.capnp\.h)")')
+# Headers of the standard library and of the system. A public header includes no others that are not ours.
+PLAIN = re.compile(r"\w+|sys/\w+\.h|(?:signal|stddef|stdint|termios|unistd)\.h")
+# Libraries that only some folders may use.
+CONFINED = ((re.compile(r"boost/(asio|beast)"), "Asio", ("net", "cli")),
+            (re.compile(r"Eigen/"), "Eigen", ("placement", "predict")))
 LONGEST_README = 30
 BESIDE = {"build", "examples", "tests"}  # Not parts of the library.
 
@@ -70,23 +76,26 @@ def rows_faults(layers):
         seen.append(room)
 
 
+def outer_fault(path, room, name):
+    """Why a file of a folder may not include a header that is not ours, or None."""
+    for library, called, rooms in CONFINED:
+        if library.match(name) and room.split("/")[0] not in rooms:
+            return f"{called} outside {' and '.join(it + '/' for it in rooms)}"
+    is_public = path.endswith(".h") and not path.endswith("_internal.h")
+    return f"the public header includes {name}" if is_public and not PLAIN.fullmatch(name) else None
+
+
 def room_faults(root, room, layers):
-    readme = root / room / "README.md"
-    if not readme.exists():
-        yield f"{room}/README.md is missing"
-    elif len(readme.read_text().splitlines()) > LONGEST_README:
-        yield f"{room}/README.md has more than {LONGEST_README} lines"
     for source in sorted((root / room).rglob("*")):
         path = str(source.relative_to(root))
         if source.suffix not in (".h", ".cc") or room_of(path, layers) != room:
             continue
         for number, line in enumerate(source.read_text().splitlines(), 1):
-            if ASIO.match(line) and room not in ("net", "cli"):
-                yield f"{path}:{number}: Asio outside net/ and cli/"
-            found = INCLUDE.match(line)
+            found, outer = INCLUDE.match(line), OUTER_INCLUDE.match(line)
             fault = include_fault(path, found[1], layers) if found else None
-            if fault:
-                yield f"{path}:{number}: {fault}"
+            outer_said = outer_fault(path, room, outer[1] or outer[2]) if outer else None
+            for said in filter(None, (fault, outer_said)):
+                yield f"{path}:{number}: {said}"
 
 
 def included(root, layers):
@@ -125,16 +134,21 @@ def unnamed_folders(root, layers):
             yield f"docs/layers.txt has no row for {folder}"
 
 
-def readme_faults(root):
-    """Folders of tests: those that have a README keep it short."""
-    for readme in sorted((root / "tests").glob("**/README.md")):
+def readme_faults(root, layers):
+    """Each folder of a row has a README, and `tests`, and each folder directly in one of these. All READMEs there are short."""
+    tops = sorted({room.split("/")[0] for room in layers} | {"tests"})
+    inner = {f"{top}/{path.name}" for top in tops for path in (root / top).glob("[a-z]*") if path.is_dir()}
+    for folder in sorted({*layers, *tops} | inner):
+        if not (root / folder / "README.md").exists():
+            yield f"{folder}/README.md is missing"
+    for readme in sorted(path for top in tops for path in (root / top).rglob("README.md")):
         if len(readme.read_text().splitlines()) > LONGEST_README:
             yield f"{readme.relative_to(root)} has more than {LONGEST_README} lines"
 
 
 def faults(root):
     layers = read_layers(root)
-    yield from readme_faults(root)
+    yield from readme_faults(root, layers)
     yield from rows_faults(layers)
     yield from unnamed_folders(root, layers)
     yield from unused_permissions(root, layers)
@@ -145,9 +159,13 @@ def faults(root):
 # What a checkout looks like that is in order, and files that make it be out of order, with what is then said.
 IN_ORDER = {
     "docs/layers.txt": "base:\nstore: base\nstore/read: store/. base\nstore/write: store/. store/read base\nends: store/read\n",
-    **{f"{room}/README.md": "what it is\n" for room in ("base", "store", "store/read", "store/write", "ends")},
+    **{f"{folder}/README.md": "what it is\n" for folder in (
+        "base", "store", "store/read", "store/write", "store/make", "ends", "tests", "tests/unit")},
     "base/a.h": "#include <string>\n",
-    "store/table.h": '#include "base/a.h"\n',
+    "store/table.h": '#include <sys/types.h>\n\n#include "base/a.h"\n',
+    "store/table.cc": "#include <sqlite3.h>\n",
+    "store/table_internal.h": '#include <sqlite3.h>\n#include "tables.capnp.h"\n',
+    "store/make/m.py": "",
     "store/read/r_internal.h": '#include "store/table.h"\n#include "base/a.h"\n',
     "store/write/w.cc": '#include "store/read/r_internal.h"\n#include "store/table.h"\n#include "base/a.h"\n',
     "store/CMakeLists.txt": "xylem_library(store\n  SOURCES w.cc\n  USES xylem::base LINKS zlib)\n",
@@ -155,12 +173,19 @@ IN_ORDER = {
 }
 PLANTED = {
     "a folder above": ({"base/b.h": '#include "ends/e.h"\n'}, "base may not include ends"),
-    "a folder above": ({"store/read/s.h": '#include "store/write/w.h"\n'}, "store/read may not include store/write"),
+    "a subfolder above": ({"store/read/s.h": '#include "store/write/w.h"\n'}, "store/read may not include store/write"),
     "a subfolder from beside it": ({"store/t.h": '#include "store/read/r.h"\n'}, "store may not include store/read"),
     "a folder that is not named": ({"ends/f.cc": '#include "store/write/w.h"\n'}, "ends may not include store/write"),
     "files beside a named subfolder": ({"ends/f.cc": '#include "store/table.h"\n'}, "ends may not include store"),
     "internals of a folder": ({"ends/f.cc": '#include "store/read/r_internal.h"\n'}, "is internal to store"),
     "Asio": ({"store/n.cc": "#include <boost/asio.hpp>\n"}, "Asio outside"),
+    "Eigen": ({"store/n.cc": "#include <Eigen/Core>\n"}, "Eigen outside"),
+    "a library's header in a public header": ({"store/n.h": "#include <sqlite3.h>\n"}, "public header includes sqlite3.h"),
+    "a library's folder in a public header": ({"ends/n.h": "#include <fmt/format.h>\n"}, "public header includes fmt/format.h"),
+    "a generated header in a public header": ({"ends/n.h": '#include "n.capnp.h"\n'}, "public header includes n.capnp.h"),
+    "a folder of tests without README": ({"tests/new/n.py": ""}, "tests/new/README.md is missing"),
+    "a folder of tools without README": ({"store/make/README.md": None}, "store/make/README.md is missing"),
+    "a long README below": ({"tests/unit/deep/README.md": "line\n" * 31}, "has more than 30 lines"),
     "no README": ({"store/read/README.md": None}, "store/read/README.md is missing"),
     "a long README": ({"store/README.md": "line\n" * 31}, "has more than 30 lines"),
     "an unknown folder": ({"docs/layers.txt": "base: nowhere\n"}, "unknown folder nowhere"),

@@ -65,7 +65,7 @@ CommProcessSetting comm_process_setting(const std::string& address,
                                         const net::RuntimeOptions& network,
                                         const wire::HostReport& host, Nanos orphan_limit) {
   CommProcessSetting setting;
-  setting.program = from_environment("", "XYLEM_COMMPROC");
+  setting.program = from_environment("", kEnvCommproc);
   // The monitor tells where its agent is; the two are installed side by side.
   const std::filesystem::path agent = from_environment("", kEnvBackend);
   if (setting.program.empty() && !agent.empty()) {

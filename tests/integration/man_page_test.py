@@ -11,21 +11,76 @@ import unittest
 from harness import BUILD, SOURCE, XYLEM
 
 
+MAN = SOURCE / "docs/man"
+OPTION = re.compile(r"--[a-z][a-z-]+")
+# Sections of xylem.1 with the options of a verb. attach also has those of run, with the exceptions that the page names.
+OPTIONS_OF = {"run": "OPTIONS OF RUN AND SERVE", "serve": "OPTIONS OF RUN AND SERVE", "attach": "OPTIONS OF ATTACH",
+              "place": "OPTIONS OF PLACE"}
+
+
+def sections_of(page):
+    """{heading: text} of a page in docs/man, with plain hyphens."""
+    parts = (MAN / page).read_text().replace("\\-", "-").split("\n.SH ")[1:]
+    return {heading.strip('"'): text for heading, text in (part.split("\n", 1) for part in parts)}
+
+
+def entries_of(section):
+    """The words that the entries of a section's lists are about: the line after each .TP, without macros and quotes."""
+    return [re.sub(r'^\.\w+ |"', "", line) for line in re.findall(r"^\.TP\n(.*)$", section, re.MULTILINE)]
+
+
+def options_among(entries):
+    return {option for entry in entries for option in OPTION.findall(entry)}
+
+
+def paragraphs_about(verb, description):
+    """The paragraphs of DESCRIPTION from the one that begins with `xylem VERB` to the next that begins with another verb."""
+    about, found = None, []
+    for paragraph in description.split("\n.PP\n"):
+        named = re.match(r"(?:\.B xylem|\.BI \"xylem) (\S+)", paragraph)
+        about = named[1] if named else about
+        if about == verb:
+            found.append(paragraph)
+    return "\n".join(found)
+
+
 class ManPage(unittest.TestCase):
     def help_of(self, *words):
         return subprocess.run([XYLEM, *words, "--help"], capture_output=True, text=True, check=True).stdout
 
+    def offered(self, *words):
+        return set(re.findall(r"^  (?:-\w,)?(--[a-z][a-z-]+)", self.help_of(*words), re.MULTILINE))
+
+    def described(self, verb, page):
+        """The options that the page describes outside the synopsis of a verb."""
+        text = paragraphs_about(verb, page["DESCRIPTION"])
+        self.assertNotEqual(text, "", verb)
+        options = set() if verb == "attach" else set(OPTION.findall(text))
+        if verb in OPTIONS_OF:
+            options |= options_among(entries_of(page[OPTIONS_OF[verb]]))
+        if verb == "attach":
+            excepted = OPTION.findall(re.search(r"options of run, except\n(.*)", text)[1])
+            options |= options_among(entries_of(page[OPTIONS_OF["run"]])) - set(excepted)
+        return options
+
     def test_names_every_option_and_no_other(self):
-        page = (SOURCE / "docs/man/xylem.1").read_text().replace("\\-", "-")
+        page = sections_of("xylem.1")
         verbs = re.findall(r"^  (\w+)  ", self.help_of().split("Subcommands:")[1], re.MULTILINE)
         self.assertIn("run", verbs)
-        described = set(re.findall(r"--[a-z][a-z-]+", page)) - {"--host"}
-        offered = set()
         for verb in verbs:
-            self.assertIn(f"xylem {verb}", page)
-            offered |= set(re.findall(r"--[a-z][a-z-]+", self.help_of(verb).split("\n\n", 1)[1]))
-        offered.discard("--help")
-        self.assertEqual(sorted(described), sorted(offered))
+            with self.subTest(verb):
+                offered = self.offered(verb) - {"--help"}
+                self.assertEqual(sorted(self.described(verb, page)), sorted(offered))
+                lines = re.findall(rf"^\\fBxylem {verb}\b.*$", page["SYNOPSIS"], re.MULTILINE)
+                self.assertNotEqual(lines, [])
+                self.assertLessEqual(set(OPTION.findall("".join(lines))), offered)
+
+    def test_names_the_options_without_a_verb(self):
+        page = sections_of("xylem.1")
+        lines = re.findall(r"^\\fBxylem\\fR .*$", page["SYNOPSIS"], re.MULTILINE)
+        self.assertEqual(set(OPTION.findall("".join(lines))), self.offered())
+        self.assertLessEqual({f"xylem {option}" for option in self.offered()},
+                             set(re.findall(r"xylem --\w+", page["DESCRIPTION"])))
 
     # The sentence that refuses a key names those that there are.
     def test_names_every_key_of_the_sections(self):
@@ -52,11 +107,43 @@ class ManPage(unittest.TestCase):
             self.assertTrue((SOURCE / f"docs/man/{program.name}.{section}").exists(), program)
 
     def test_names_every_option_of_a_communication_process(self):
-        page = (SOURCE / "docs/man/xylem-commproc.8").read_text().replace("\\-", "-")
         offered = subprocess.run([BUILD / "libexec/xylem/xylem-commproc", "--help"], capture_output=True, text=True,
                                  check=True).stdout
-        self.assertEqual(set(re.findall(r"--[a-z][a-z-]+", page)),
-                         set(re.findall(r"--[a-z][a-z-]+", offered)) - {"--help"})
+        self.assertEqual(options_among(entries_of(sections_of("xylem-commproc.8")["OPTIONS"])),
+                         set(OPTION.findall(offered)) - {"--help"})
+
+    # This program reads its few words itself and has no --help.
+    def test_names_every_option_and_condition_of_an_agent(self):
+        entries = entries_of(sections_of("xylem-backend.8")["OPTIONS"])
+        read = re.findall(r'== "(--[a-z-]+)"', (SOURCE / "cli/backend_main.cc").read_text())
+        self.assertEqual(sorted(options_among(entries)), sorted(read))
+        conditions = re.findall(r'name == "(\w+)"', (SOURCE / "backend/find/selection_text.cc").read_text())
+        self.assertIn("match", conditions)
+        described = [entry.split("=")[0] for entry in entries if re.match(r"\w+=", entry)]
+        self.assertEqual(sorted(described), sorted(conditions))
+
+    def test_each_program_says_its_exit_codes_and_its_variables(self):
+        contract = re.findall(r'"(XYLEM_\w+)"', (SOURCE / "base/run_contract.h").read_text())
+        self.assertIn("XYLEM_ADDRESS", contract)
+        described = set()
+        for page in MAN.iterdir():
+            sections = sections_of(page.name)
+            self.assertIn("EXIT STATUS", sections, page.name)
+            for entry in entries_of(sections["ENVIRONMENT"]):
+                described |= set(re.findall(r"XYLEM_\w+", entry))
+        self.assertEqual(sorted(set(contract) - described), [])
+
+    def test_names_the_installed_libraries_and_the_other_pages(self):
+        page = sections_of("xylem.1")
+        libraries = sorted(path.name for path in (BUILD / "lib/xylem").glob("*.so"))
+        self.assertIn("libxylem-capture.so", libraries)
+        files = " ".join(entries_of(page["FILES"]))
+        self.assertEqual([name for name in libraries if f"/{name}" not in files], [])
+        for path in MAN.iterdir():
+            also = sections_of(path.name)["SEE ALSO"]
+            others = {other.stem for other in MAN.iterdir()} - {path.stem}
+            self.assertEqual({name for name in others if not re.search(rf"^\.BR {name} \(\d\)", also, re.MULTILINE)},
+                             set(), path.name)
 
     def test_each_public_header_has_a_page_and_no_page_has_a_fault(self):
         package = (SOURCE / "cmake/XylemPackage.cmake").read_text()

@@ -1,7 +1,8 @@
 /* A job that counts the signals it gets, and reads lines from its standard input.
  *
- * Writes "ready", then a line for each signal ("signal 2 number 1") and each line read ("read TEXT").
- * The line "quit" ends it with code 4. Run as `count_signals deaf` it reads nothing and pauses.
+ * Writes "ready", then a line for each signal ("signal 2 number 1") and each line read
+ * ("read TEXT"). The line "quit" ends it with code 4. Run as `count_signals deaf` it reads nothing
+ * and pauses.
  */
 
 #include <errno.h>
@@ -20,7 +21,8 @@ static void count(int signal) {
   char line[] = "signal 00 number 000\n";
   const int number = ++counts[signal];
   line[7] = (char)('0' + signal / 10), line[8] = (char)('0' + signal % 10);
-  for (int digit = 0, rest = number; digit < 3; ++digit, rest /= 10) line[19 - digit] = (char)('0' + rest % 10);
+  for (int digit = 0, rest = number; digit < 3; ++digit, rest /= 10)
+    line[19 - digit] = (char)('0' + rest % 10);
   say(line);
 }
 
@@ -28,7 +30,8 @@ int main(int arguments, char** argument) {
   struct sigaction action = {.sa_handler = count, .sa_flags = SA_RESTART};
   sigfillset(&action.sa_mask);
   const int counted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
-  for (unsigned i = 0; i < sizeof counted / sizeof *counted; ++i) sigaction(counted[i], &action, NULL);
+  for (unsigned i = 0; i < sizeof counted / sizeof *counted; ++i)
+    sigaction(counted[i], &action, NULL);
   say("ready\n");
   if (arguments > 1 && strcmp(argument[1], "deaf") == 0) {
     for (;;) pause();

@@ -1,17 +1,21 @@
 /* Ranks that never rest, for measurements of what is taken from them when every core is busy.
  *
  *   busy stencil SECONDS COLUMNS REPORT
- *       A five-point stencil on a grid of kRows rows a rank and so many columns, rows exchanged with the ranks
- *       above and below in each step. Two MPI_Wtime around each row's sweep, as codes do that time their kernels
- *       and as adaptive-mesh codes do all the time: 37 calls a step, of which 32 read the clock
+ *       A five-point stencil on a grid of kRows rows a rank and so many columns, rows exchanged
+ *       with the ranks above and below in each step. Two MPI_Wtime around each row's sweep, as
+ *       codes do that time their kernels and as adaptive-mesh codes do all the time: 37 calls a
+ *       step, of which 32 read the clock
  *   busy bandwidth SECONDS BYTES REPORT
- *       Rank 0 sends windows of 64 messages of so many bytes to rank 1, which answers each window: what osu_bw does
+ *       Rank 0 sends windows of 64 messages of so many bytes to rank 1, which answers each
+ *       window: what osu_bw does
  *   busy touch BLOCKS CALLS REPORT
- *       So many times CALLS calls of MPI_Sendrecv, each of eight bytes to itself and after a little arithmetic
- *       (about half a million calls, so a million records, a second), with rests of 0.5 s between
+ *       So many times CALLS calls of MPI_Sendrecv, each of eight bytes to itself and after a
+ *       little arithmetic (about half a million calls, so a million records, a second), with rests
+ *       of 0.5 s between
  *
- * SECONDS are time enough for the result, not a limit: all ranks do the same number of steps. REPORT.RANK
- * then holds "steps calls seconds" of the measured part; of `touch` a line with the same for each block.
+ * SECONDS are time enough for the result, not a limit: all ranks do the same number of steps.
+ * REPORT.RANK then holds "steps calls seconds" of the measured part; of `touch` a line with the
+ * same for each block.
  */
 
 #include <mpi.h>
@@ -57,7 +61,8 @@ static void stencil(double seconds, long columns, FILE* report) {
     for (int i = 0; i < kStepsApart; ++i, ++steps) {
       MPI_Request all[4];
       MPI_Irecv(old, (int)columns, MPI_DOUBLE, above, 0, MPI_COMM_WORLD, &all[0]);
-      MPI_Irecv(old + (kRows + 1) * columns, (int)columns, MPI_DOUBLE, below, 0, MPI_COMM_WORLD, &all[1]);
+      MPI_Irecv(old + (kRows + 1) * columns, (int)columns, MPI_DOUBLE, below, 0, MPI_COMM_WORLD,
+                &all[1]);
       MPI_Isend(old + columns, (int)columns, MPI_DOUBLE, above, 0, MPI_COMM_WORLD, &all[2]);
       MPI_Isend(old + kRows * columns, (int)columns, MPI_DOUBLE, below, 0, MPI_COMM_WORLD, &all[3]);
       MPI_Waitall(4, all, MPI_STATUSES_IGNORE);
@@ -65,7 +70,8 @@ static void stencil(double seconds, long columns, FILE* report) {
         const double from = MPI_Wtime();
         const double* at = old + row * columns;
         for (long x = 1; x < columns - 1; ++x) {
-          fresh[row * columns + x] = 0.2 * (at[x] + at[x - 1] + at[x + 1] + at[x - columns] + at[x + columns]);
+          fresh[row * columns + x] =
+              0.2 * (at[x] + at[x - 1] + at[x + 1] + at[x - columns] + at[x + columns]);
         }
         in_sweeps += MPI_Wtime() - from;
       }
@@ -102,7 +108,8 @@ static void bandwidth(double seconds, long bytes, FILE* report) {
       }
     }
   } while (!is_over(begin + seconds));
-  fprintf(report, "%ld %ld %.9f\n", windows * kWindow, windows * (kWindow + 2), seconds_now() - begin);
+  fprintf(report, "%ld %ld %.9f\n", windows * kWindow, windows * (kWindow + 2),
+          seconds_now() - begin);
 }
 
 static void touch(long blocks, long calls, FILE* report) {
@@ -113,7 +120,8 @@ static void touch(long blocks, long calls, FILE* report) {
     const double begin = seconds_now();
     for (long i = 0; i < calls; ++i) {
       for (int k = 0; k < kSpins; ++k) out = out * 0.999999 + 1e-6;
-      MPI_Sendrecv(&out, 1, MPI_DOUBLE, rank, 0, &in, 1, MPI_DOUBLE, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(&out, 1, MPI_DOUBLE, rank, 0, &in, 1, MPI_DOUBLE, rank, 0, MPI_COMM_WORLD,
+                   MPI_STATUS_IGNORE);
     }
     fprintf(report, "%ld %ld %.9f\n", calls, calls, seconds_now() - begin);
   }

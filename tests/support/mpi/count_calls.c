@@ -135,8 +135,8 @@ static void shift(struct load* load) {
   const int away = (int)draw(load, (uint64_t)load->size), count = (int)draw(load, kMaxInts);
   const int to = (load->rank + away) % load->size;
   const int from = (load->rank - away + load->size) % load->size;
-  OWN(MPI_Sendrecv, (load->sent[0], count, MPI_INT, to, 1, load->got[0], kMaxInts, MPI_INT, from,
-                     1, load->comm, MPI_STATUS_IGNORE));
+  OWN(MPI_Sendrecv, (load->sent[0], count, MPI_INT, to, 1, load->got[0], kMaxInts, MPI_INT, from, 1,
+                     load->comm, MPI_STATUS_IGNORE));
   own_sent(to, 4 * (uint64_t)count);
   own_received(from, 4 * (uint64_t)count);
 }
@@ -185,7 +185,8 @@ static void collective(struct load* load) {
   }
 }
 
-/* No thread ends before each has made its calls: else one that begins late would be one that was. */
+/* No thread ends before each has made its calls: else one that begins late would be one that
+ * was. */
 static pthread_barrier_t all_have_run;
 
 static void* run(void* argument) {

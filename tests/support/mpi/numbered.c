@@ -1,12 +1,12 @@
-/* Ranks whose messages carry consecutive numbers as tags, so that each can be looked for in what was
- * stored: is it there, is it there once.
+/* Ranks whose messages carry consecutive numbers as tags, so that each can be looked for in what
+ * was stored: is it there, is it there once.
  *
- *   numbered alone STOP PREFIX MEAN_MS   messages to oneself, in bursts and single, with pauses of 0
- *                                        to twice the mean, until there is a file STOP
+ *   numbered alone STOP PREFIX MEAN_MS   messages to oneself, in bursts and single, with pauses
+ *                                        of 0 to twice the mean, until there is a file STOP
  *   numbered ring COUNT                  each rank sends COUNT messages to the next one
  *
- * `alone` keeps PREFIX.RANK up to date, which survives the rank whatever happens to it: three 64-bit
- * numbers: its process id, MPI calls that have returned, messages among them.
+ * `alone` keeps PREFIX.RANK up to date, which survives the rank whatever happens to it: three
+ * 64-bit numbers: its process id, MPI calls that have returned, messages among them.
  */
 
 #include <fcntl.h>

@@ -43,7 +43,8 @@ class RunRecord {
   /// The state before this front end: in the first front end only the epoch. Call it once.
   Past take_past() { return std::move(past_); }
 
-  /// The run has data. Deletes the earlier run's file.
+  /// The run has data. Deletes the earlier run's file; if the system does not allow
+  /// that, logs an error.
   void keep() { replaced_.keep_new(); }
 
   /// Closes the store; no other thread may use it any more. `holds_data`: keep() was called, here

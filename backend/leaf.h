@@ -121,8 +121,11 @@ class LeafStream {
 class Leaf {
  public:
   /// Joins the tree, and waits until the front end has assigned a place. Fails with
-  /// kInvalidArgument when address, run or key is missing. Fails with kPermissionDenied when the
-  /// front end refuses the key. Fails with kTimedOut after `join_limit`.
+  /// kInvalidArgument when address, run, key or journal size is missing or not valid. Fails with
+  /// kPermissionDenied when the front end refuses the key. Fails with kTimedOut after `join_limit`.
+  /// Fails with kUnavailable when the tree is closed meanwhile, or when no front end is reached for
+  /// `orphan_limit`. Fails with kExhausted or kInternal when the system refuses the thread or the
+  /// journal's memory.
   static Result<std::unique_ptr<Leaf>> join(const LeafOptions& options = {});
   /// Closes the leaf, and waits at most 1 s for the delivery of the remaining data. Must not run in
   /// a coroutine that the library resumed.
@@ -139,7 +142,8 @@ class Leaf {
   /// this call may take a multicast for which a LeafStream::receive() waits.
   Result<Received> receive(Nanos timeout);
   Awaitable<Result<Received>> async_receive(Nanos timeout);
-  /// Only with Threading::kCaller: serves the links for `time` ns.
+  /// Only with Threading::kCaller: serves the links for `time` ns. With Threading::kOwnThread it
+  /// stops the program.
   void serve(Nanos time);
   /// Waits until the front end has closed the tree and all data is delivered.
   Result<void> wait_until_closed(Nanos timeout);

@@ -24,10 +24,10 @@ int run_job(const RunOptions& options, const std::vector<std::string>& command) 
   }
   auto job = launch::Job::start(command, started->environment, gate);
   if (!job) {
-    const int code = job.error().code == Code::kPermissionDenied ? 126 : 127;
+    const Code why = job.error().code;
     abandon(*started);
-    fail_usage(job.error().message);
-    return code;
+    const int failed = fail_usage(job.error().message);
+    return why == Code::kPermissionDenied ? 126 : why == Code::kNotFound ? 127 : failed;
   }
   if (!options.quiet) {
     std::fprintf(stderr, "xylem: to see it live: xylem view %s\n", store_of(options).c_str());

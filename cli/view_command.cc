@@ -83,8 +83,9 @@ Result<void> serve(const ViewOptions& options, std::ostream& out, std::ostream& 
   viz::Api api({options.file}, entrance->access);
   net::HttpOptions how;
   how.ends_on_signals = true;
-  net::HttpServer server(api, how, std::move(entrance->socket));
-  server.run();
+  const auto server = net::HttpServer::make(api, how, std::move(entrance->socket));
+  if (!server) return unexpected(server.error());
+  (*server)->run();
   return {};
 }
 

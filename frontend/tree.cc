@@ -87,12 +87,15 @@ Result<std::unique_ptr<Stream::Impl::Parts>> Stream::Impl::prepare(TreeOptions o
 }
 
 Stream::Impl::Impl(std::unique_ptr<Parts> parts)
-    : parts_(std::move(parts)), state_(parts_->node), loop_(*this, std::move(parts_->network)) {
-  thread_.start("xylem-tree", [this] { loop_.run(); });
-}
+    : parts_(std::move(parts)), state_(parts_->node), loop_(*this, std::move(parts_->network)) {}
 
 Result<void> Stream::Impl::start() {
+  auto started = thread_.start("xylem-tree", [this] { loop_.run(); });
   auto state = state_.lock();
+  if (!started) {
+    state->closed = true;
+    return started;
+  }
   state.wait_until(kForever, [&] { return state->network != nullptr; });
   state.unlock();
   const TreeOptions& options = parts_->options;
@@ -321,9 +324,11 @@ void Stream::close() { impl_->close_stream(id_); }
 Result<std::unique_ptr<Tree>> Tree::start(TreeOptions options) {
   auto parts = Stream::Impl::prepare(std::move(options));
   if (!parts) return unexpected(std::move(parts.error()));
-  auto impl = std::make_shared<Stream::Impl>(*std::move(parts));
-  std::unique_ptr<Tree> tree(new Tree(impl));
-  if (auto started = impl->start(); !started) return unexpected(std::move(started.error()));
+  auto impl =
+      net::make_with_loop([&] { return std::make_shared<Stream::Impl>(*std::move(parts)); });
+  if (!impl) return unexpected(std::move(impl.error()));
+  std::unique_ptr<Tree> tree(new Tree(*impl));  // A private constructor.
+  if (auto started = (*impl)->start(); !started) return unexpected(std::move(started.error()));
   return tree;
 }
 

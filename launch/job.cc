@@ -46,6 +46,12 @@ std::vector<std::string> merge(std::vector<std::string> current, const Environme
   return current;
 }
 
+Code code_of(int error) {
+  if (error == EACCES) return Code::kPermissionDenied;
+  if (error == EAGAIN || error == ENOMEM) return Code::kExhausted;
+  return Code::kNotFound;
+}
+
 }  // namespace
 
 SignalGate::SignalGate() {
@@ -70,7 +76,7 @@ std::optional<int> SignalGate::ended_before_start() const {
 
 Result<Job> Job::start(const std::vector<std::string>& command, const Environment& environment,
                        const SignalGate& gate) {
-  CHECK(!command.empty());
+  if (command.empty()) return unexpected(Code::kInvalidArgument, "there is no command to start");
   std::vector<std::string> arguments = command;
   std::vector<std::string> variables = merge(current_environment(), environment);
   std::vector<char*> argv = argv_of(arguments);
@@ -97,7 +103,7 @@ Result<Job> Job::start(const std::vector<std::string>& command, const Environmen
   ::posix_spawnattr_destroy(&attributes);
   if (error == 0) return Job(pid);
   const std::string why = command.front() + ": cannot be started: " + std::strerror(error);
-  return unexpected(error == EACCES ? Code::kPermissionDenied : Code::kNotFound, why);
+  return unexpected(code_of(error), why);
 }
 
 int Job::wait(GroupWitness& witness, const std::function<std::optional<Nanos>()>& attend) {

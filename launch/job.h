@@ -48,8 +48,10 @@ class SignalGate {
 class Job {
  public:
   /// Searches `command` in PATH and starts it. Adds `environment` to our environment, and restores
-  /// the signal mask that `gate` saved. Fails with kNotFound (a shell exits with 127) or
-  /// kPermissionDenied (a shell exits with 126).
+  /// the signal mask that `gate` saved. Fails with kInvalidArgument if `command` is empty, and with
+  /// kPermissionDenied if the system forbids it (a shell exits with 126). Fails with kExhausted if
+  /// the system has no memory or no process for the job. Any other failure is kNotFound (a shell
+  /// exits with 127).
   static Result<Job> start(const std::vector<std::string>& command, const Environment& environment,
                            const SignalGate& gate);
 

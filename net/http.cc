@@ -1,5 +1,5 @@
 // Only this file uses Beast, so it compiles slowly. Each connection has one coroutine. Requests go
-// to a pool of threads, and the answers come back to the loop. Only the loop changes state.
+// to worker threads, and the answers come back to the loop. Only the loop changes state.
 
 #include "net/http.h"
 
@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
@@ -21,12 +21,15 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <list>
 #include <set>
+#include <system_error>
+#include <thread>
+#include <vector>
 
-#include "base/check.h"
 #include "base/log.h"
 #include "net/spawn_internal.h"
 
@@ -144,22 +147,62 @@ struct Pending {
   std::atomic<bool> given_up = false;  ///< All else is the loop's.
 };
 
+// The worker threads. asio::thread_pool cannot report that the system refuses one of its threads:
+// it waits for ever for the threads that it has started.
+class Workers {
+ public:
+  Workers() = default;
+  ~Workers() { stop(); }
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  Result<void> start(unsigned count) {
+    try {
+      while (threads_.size() < count) threads_.emplace_back([this] { tasks_.run(); });
+    } catch (const std::system_error& error) {
+      return unexpected(Code::kExhausted, std::string("cannot start a thread: ") + error.what());
+    }
+    return {};
+  }
+  template <typename Task>
+  void post(Task task) {
+    asio::post(tasks_, std::move(task));
+  }
+  // Drops waiting tasks, and waits for the running ones.
+  void stop() {
+    tasks_.stop();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+ private:
+  asio::io_context tasks_;
+  asio::executor_work_guard<asio::io_context::executor_type> waits_for_tasks_{
+      tasks_.get_executor()};
+  std::vector<std::thread> threads_;
+};
+
 }  // namespace
 
 class HttpServer::Loop {
  public:
-  Loop(HttpHandler& handler, HttpOptions options, UniqueFd listening)
-      : handler_(handler),
-        options_(options),
-        pool_(std::max(options.workers, 1u)),
-        acceptor_(io_),
-        signals_(io_),
-        news_timer_(io_) {
-    const int fd = listening.get();
+  Loop(HttpHandler& handler, HttpOptions options)
+      : handler_(handler), options_(options), acceptor_(io_), signals_(io_), news_timer_(io_) {}
+
+  Result<void> start(UniqueFd listening) {
     sockaddr_storage address{};
     socklen_t length = sizeof address;
-    CHECK(::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0);
-    acceptor_.assign(address.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), listening.release());
+    if (::getsockname(listening.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+      return unexpected(Code::kInvalidArgument,
+                        std::string("cannot listen for HTTP: ") + std::strerror(errno));
+    }
+    beast::error_code failure;
+    acceptor_.assign(address.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), listening.release(),
+                     failure);
+    if (failure) {
+      return unexpected(Code::kInvalidArgument, "cannot listen for HTTP: " + failure.message());
+    }
+    return workers_.start(std::max(options_.workers, 1u));
   }
 
   void run() {
@@ -176,8 +219,7 @@ class HttpServer::Loop {
     spawn(io_.get_executor(), tell_news());
     io_.run();
     for (const auto& pending : asked_) pending->given_up = true;
-    pool_.stop();  // What waits is dropped.
-    pool_.join();
+    workers_.stop();
   }
 
   void stop() { io_.stop(); }
@@ -198,7 +240,6 @@ class HttpServer::Loop {
   HttpHandler& handler_;
   HttpOptions options_;
   asio::io_context io_{1};
-  asio::thread_pool pool_;
   tcp::acceptor acceptor_;
   asio::signal_set signals_;
   asio::steady_timer news_timer_;
@@ -206,6 +247,7 @@ class HttpServer::Loop {
   std::list<Connection*> strangers_;  ///< Who has not been known yet, the oldest first.
   std::set<std::shared_ptr<Subscriber>> subscribers_;
   std::set<std::shared_ptr<Pending>> asked_;  ///< Questions without an answer.
+  Workers workers_;                           // The last member: tasks use all other members.
 };
 
 awaitable<void> HttpServer::Loop::accept() {
@@ -343,7 +385,7 @@ awaitable<HttpReply> HttpServer::Loop::ask(beast::tcp_stream& stream, HttpReques
       pending->ready.cancel();
     });
   };
-  asio::post(pool_, std::move(task));
+  workers_.post(std::move(task));
   // The loop runs on this thread, so the answer cannot come before the wait has begun.
   co_await pending->ready.async_wait(kAwait);
   pending->is_answered = true;
@@ -419,7 +461,7 @@ awaitable<void> HttpServer::Loop::tell_news() {
         pending->ready.cancel();
       });
     };
-    asio::post(pool_, std::move(task));
+    workers_.post(std::move(task));
     co_await pending->ready.async_wait(kAwait);
     for (const auto& subscriber : subscribers_) {
       if (subscriber->newest == pending->reply.body) continue;
@@ -429,8 +471,21 @@ awaitable<void> HttpServer::Loop::tell_news() {
   }
 }
 
-HttpServer::HttpServer(HttpHandler& handler, HttpOptions options, UniqueFd listening)
-    : loop_(std::make_unique<Loop>(handler, options, std::move(listening))) {}
+Result<std::unique_ptr<HttpServer>> HttpServer::make(HttpHandler& handler, HttpOptions options,
+                                                     UniqueFd listening) {
+  std::unique_ptr<Loop> loop;
+  try {
+    loop = std::make_unique<Loop>(handler, options);
+  } catch (const std::exception& error) {  // No descriptors for epoll or for the signals' pipe.
+    return unexpected(Code::kExhausted, std::string("cannot serve HTTP: ") + error.what());
+  }
+  if (auto started = loop->start(std::move(listening)); !started) {
+    return unexpected(std::move(started.error()));
+  }
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(loop)));  // A private constructor.
+}
+
+HttpServer::HttpServer(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
 HttpServer::~HttpServer() = default;
 void HttpServer::run() { loop_->run(); }
 void HttpServer::stop() { loop_->stop(); }

@@ -4,8 +4,8 @@
 // and has no access to sockets.
 //
 //   auto socket = listen_tcp("127.0.0.1", 0);
-//   HttpServer server(pages, {}, *std::move(socket));
-//   server.run();
+//   auto server = HttpServer::make(pages, {}, *std::move(socket));
+//   (*server)->run();
 
 #include <atomic>
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/result.h"
 #include "base/unique_fd.h"
 
 namespace xylem::net {
@@ -92,8 +93,11 @@ struct HttpOptions {
 /// needs memory for at most one request head and one reply.
 class HttpServer {
  public:
-  /// Borrows the handler. `listening` is a listening TCP socket.
-  HttpServer(HttpHandler& handler, HttpOptions options, UniqueFd listening);
+  /// Borrows the handler. `listening` is a listening TCP socket. Starts the worker threads. Fails
+  /// with kExhausted if the system refuses a thread or a descriptor, and with kInvalidArgument if
+  /// `listening` is not a socket.
+  static Result<std::unique_ptr<HttpServer>> make(HttpHandler& handler, HttpOptions options,
+                                                  UniqueFd listening);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -106,6 +110,7 @@ class HttpServer {
 
  private:
   class Loop;
+  explicit HttpServer(std::unique_ptr<Loop> loop);
   std::unique_ptr<Loop> loop_;
 };
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <thread>
 
+#include "base/result.h"
+
 namespace xylem::net {
 
 /// A thread that blocks all signals. So signal handlers run on the program's own threads. start()
@@ -22,7 +24,8 @@ class LoopThread {
   LoopThread& operator=(const LoopThread&) = delete;
 
   /// Starts the thread, which runs `work`. `name` is for debuggers and has at most 15 characters.
-  void start(const std::string& name, std::function<void()> work);
+  /// Fails with kExhausted if the system refuses the thread.
+  Result<void> start(const std::string& name, std::function<void()> work);
   /// Waits until `work` has returned. Does nothing if the thread does not run.
   void join();
 

@@ -2,6 +2,7 @@
 
 // The event loop that drives a Node over real links.
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -84,6 +85,17 @@ class EventLoop {
   class Loop;
   std::unique_ptr<Loop> loop_;
 };
+
+/// Returns `make()`, which constructs an object with an EventLoop. Fails with kExhausted if the
+/// system refuses descriptors or memory: then the constructor of EventLoop throws.
+template <typename Make>
+auto make_with_loop(const Make& make) -> Result<decltype(make())> {
+  try {
+    return make();
+  } catch (const std::exception& error) {
+    return unexpected(Code::kExhausted, std::string("cannot make an event loop: ") + error.what());
+  }
+}
 
 /// Runs until the Node calls Network::stop, and returns the exit code. Uses only the calling
 /// thread. An exception that escapes a Node is a bug: it ends the program with a message.

@@ -53,6 +53,7 @@ class EventSource::Impl final : public LeafOwner {
     bool pump_is_posted = false;
     bool finished = false;  // The last window is made.
     bool closed = false;
+    bool key_refused = false;  // That is why it is closed.
     std::string why_closed;
   };
 
@@ -80,11 +81,16 @@ class EventSource::Impl final : public LeafOwner {
 };
 
 Result<void> EventSource::Impl::join() {
-  thread_.start("xylem-source", [this] { loop_.run(); });
+  auto started = thread_.start("xylem-source", [this] { loop_.run(); });
   auto state = state_.lock();
+  if (!started) {
+    state->closed = true;
+    return started;
+  }
   const bool done = state.wait_until(deadline_in(options_.leaf.join_limit),
                                      [&] { return state->recorder || state->closed; });
-  if (state->closed) return unexpected(Code::kPermissionDenied, state->why_closed);
+  if (state->key_refused) return unexpected(Code::kPermissionDenied, state->why_closed);
+  if (state->closed) return unexpected(source_closed(state->why_closed));
   if (!done) return unexpected(Code::kTimedOut, "the front end did not accept this source in time");
   return {};
 }
@@ -189,6 +195,7 @@ void EventSource::Impl::on_finish() {
 void EventSource::Impl::on_closed(const std::string& why) {
   auto state = state_.lock();
   state->closed = true;
+  state->key_refused = node_.key_refused();
   state->why_closed = why;
   state.notify();
 }
@@ -209,8 +216,11 @@ Result<std::unique_ptr<EventSource>> EventSource::join(EventSourceOptions option
   journal_options.may_give_up = [](StreamId) { return false; };
   auto journal = Journal::open(joining->memory.bytes(), std::move(journal_options));
   if (!journal) return unexpected(std::move(journal.error()));
-  std::unique_ptr<EventSource> source(new EventSource(
-      std::make_unique<Impl>(std::move(options), *std::move(joining), *std::move(journal))));
+  auto impl = net::make_with_loop([&] {
+    return std::make_unique<Impl>(std::move(options), *std::move(joining), *std::move(journal));
+  });
+  if (!impl) return unexpected(std::move(impl.error()));
+  std::unique_ptr<EventSource> source(new EventSource(*std::move(impl)));  // A private constructor.
   if (auto joined = source->impl_->join(); !joined) return unexpected(std::move(joined.error()));
   return source;
 }

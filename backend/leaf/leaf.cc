@@ -61,8 +61,9 @@ Result<std::shared_ptr<LeafStream::Impl>> LeafStream::Impl::make(const LeafOptio
   auto journal = Journal::open(parts.joining.memory.bytes(), std::move(journal_options));
   if (!journal) return unexpected(std::move(journal.error()));
   parts.journal.emplace(*std::move(journal));
-  auto impl = std::make_shared<Impl>(options, std::move(parts));
-  impl->owner_pid_ = ::getpid();
+  auto impl =
+      net::make_with_loop([&] { return std::make_shared<Impl>(options, std::move(parts)); });
+  if (impl) (*impl)->owner_pid_ = ::getpid();
   return impl;
 }
 
@@ -77,7 +78,8 @@ Result<void> LeafStream::Impl::join() {
   auto state = state_.lock();
   const bool done =
       wait(state, deadline_in(options_.join_limit), [&] { return state->id || state->closed; });
-  if (state->closed) return unexpected(Code::kPermissionDenied, state->why_closed);
+  if (state->key_refused) return unexpected(Code::kPermissionDenied, state->why_closed);
+  if (state->closed) return unexpected(leaf_closed(state->why_closed));
   if (!done) return unexpected(leaf_timed_out("the front end did not accept this leaf"));
   // exit() goes backwards: once more, to be before the end of what joining has made, as OpenSSL's
   // state.
@@ -91,11 +93,12 @@ Result<void> LeafStream::Impl::start() {
   const Turn::Hold starting(stopping_, kForever);
   const auto state = state_.lock();
   if (state->leaving) return unexpected(leaf_closed("the program ends"));
-  thread_.start("xylem-leaf", [this] {
+  auto started = thread_.start("xylem-leaf", [this] {
     const Turn::Hold in_loop(in_loop_, kForever);
     loop_.run();
   });
-  return {};
+  if (!started) state->closed = true;
+  return started;
 }
 
 // With a thread of our own the loop runs there, and we wait for what it tells; without, it runs
@@ -222,6 +225,7 @@ void LeafStream::Impl::close_all() {
 }
 
 void LeafStream::Impl::serve(Nanos time) {
+  CHECK(options_.threading == Threading::kCaller);  // Else the loop would run on two threads.
   run_loop([time] { return time == 0; }, deadline_in(time));
 }
 
@@ -270,7 +274,7 @@ Awaitable<Result<void>> LeafStream::async_flush(Nanos timeout) {
 Result<std::unique_ptr<Leaf>> Leaf::join(const LeafOptions& options) {
   auto impl = LeafStream::Impl::make(options);
   if (!impl) return unexpected(std::move(impl.error()));
-  std::unique_ptr<Leaf> leaf(new Leaf(*std::move(impl)));
+  std::unique_ptr<Leaf> leaf(new Leaf(*std::move(impl)));  // A private constructor.
   LeafStream::Impl::close_at_exit(leaf->impl_);
   if (auto joined = leaf->impl_->join(); !joined) return unexpected(std::move(joined.error()));
   return leaf;

@@ -138,6 +138,7 @@ class LeafStream::Impl final : public LeafOwner {
     bool delivered = true;
     bool leaving = false;
     bool closed = false;
+    bool key_refused = false;  // That is why it is closed.
     std::string why_closed;
   };
   using Locked = SharedState<State>::Locked;

@@ -69,7 +69,10 @@ void LeafNode::on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos
 void LeafNode::on_connect_failed(NodeId, const Error& why, Nanos now) {
   delivery_.on_connect_failed(why, now);
   // Asking again with the same key would not help.
-  if (!joined_ && why.code == Code::kPermissionDenied) end(why.message);
+  if (!joined_ && why.code == Code::kPermissionDenied) {
+    key_refused_ = true;
+    end(why.message);
+  }
   schedule(now);
 }
 

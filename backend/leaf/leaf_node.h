@@ -90,6 +90,8 @@ class LeafNode final : public overlay::Node {
   const std::optional<wire::Control>& control() const { return delivery_.control(); }
   /// True if all packets that were put are acknowledged.
   bool is_delivered() const { return delivery_.is_done(); }
+  /// True if the node has ended because the front end refused its key.
+  bool key_refused() const { return key_refused_; }
   /// Leaves the tree when all packets are put and acknowledged, or at `deadline`. At the deadline,
   /// on_closed() gets the number of packets that were not delivered.
   void leave(Nanos deadline, Nanos now);
@@ -127,6 +129,7 @@ class LeafNode final : public overlay::Node {
   std::uint64_t streams_version_ = 0;
   bool has_put_ = false;  // True if something was put since trim_when_quiet() last looked.
   Nanos next_look_ = 0;
+  bool key_refused_ = false;
   bool joined_ = false;
   bool finish_told_ = false;
   Nanos leave_by_ = 0;  // 0: not leaving.

@@ -442,6 +442,7 @@ void LeafStream::Impl::on_finish() {
 void LeafStream::Impl::on_closed(const std::string& why) {
   auto state = state_.lock();
   state->closed = true;
+  state->key_refused = node_.key_refused();
   state->why_closed = why;
   state.notify();
   state.unlock();

@@ -88,6 +88,7 @@ bool ReplacedRun::holds_record() const { return holds() && !is_known_to_be_empty
 
 void ReplacedRun::keep_new() {
   if (holds()) remove_database(aside_);
+  release();
 }
 
 Result<void> ReplacedRun::undo() {

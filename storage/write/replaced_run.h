@@ -46,7 +46,8 @@ class ReplacedRun {
   bool holds() const;
   /// True if the file that is set aside has data or cannot be read.
   bool holds_record() const;
-  /// Deletes the old file: the new run replaces it for good.
+  /// Deletes the old file: the new run replaces it for good. If the system does not allow that,
+  /// logs an error.
   void keep_new();
   /// Removes the new run's file, and renames the old file back if there was one. Fails with
   /// kInternal; the message has the path of the old file.

@@ -56,7 +56,8 @@ Result<RunRecord> RunRecord::open(const RecordOptions& options) {
 bool RunRecord::end(bool job_was_started, bool holds_data) {
   store_.reset();
   const bool is_none = !job_was_started && !holds_data;
-  const bool keeps_old = replaced_.holds_record();
+  // If a former front end could not delete the old file, it is still there.
+  const bool keeps_old = !holds_data && replaced_.holds_record();
   if (is_none || keeps_old) {
     if (auto undone = replaced_.undo(); !undone) log(Level::kError, undone.error().message);
   } else {

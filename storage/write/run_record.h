@@ -48,7 +48,8 @@ class RunRecord {
   /// set. Call it once.
   Past take_past() { return std::move(past_); }
 
-  /// Call it when the run has data. Deletes the earlier run's file.
+  /// Call it when the run has data. Deletes the earlier run's file. If the system does not allow
+  /// that, logs an error.
   void keep() { replaced_.keep_new(); }
 
   /// Closes the store; no other thread must use it any more. `holds_data` is true if this or a

@@ -157,7 +157,13 @@ Result<std::string> make_live_folder() {
 }
 
 void remove_database(const std::string& path) {
-  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) ::unlink((path + suffix).c_str());
+  bool is_logged = false;
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+    const std::string file = path + suffix;
+    if (::unlink(file.c_str()) == 0 || errno == ENOENT || is_logged) continue;
+    is_logged = true;
+    log(Level::kError, file + " cannot be deleted: " + std::strerror(errno));
+  }
 }
 
 void StorePlace::remove_live() const {

@@ -83,7 +83,7 @@ bool is_network_file_system(long type);
 Result<std::string> make_live_folder();
 
 /// Removes a database file and the files that SQLite keeps beside it. A missing file is not a
-/// failure.
+/// failure. Logs an error for the first file that cannot be deleted.
 void remove_database(const std::string& path);
 
 /// Returns true if the file can grow to `bytes`: the disk has enough free space, and the process's

@@ -1,6 +1,7 @@
 #include "net/http.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "net/runtime.h"
+#include "tests/support/no_threads.h"
 
 namespace xylem::net {
 namespace {
@@ -90,7 +92,9 @@ class HttpTest : public ::testing::Test {
     auto socket = listen_tcp("127.0.0.1", 0);
     ASSERT_TRUE(socket) << socket.error().message;
     port_ = *bound_port(*socket);
-    server_ = std::make_unique<HttpServer>(echo_, options, *std::move(socket));
+    auto server = HttpServer::make(echo_, options, *std::move(socket));
+    ASSERT_TRUE(server) << server.error().message;
+    server_ = *std::move(server);
     thread_ = std::thread([this] { server_->run(); });
   }
   ~HttpTest() override {
@@ -113,6 +117,21 @@ class HttpTest : public ::testing::Test {
   std::unique_ptr<HttpServer> server_;
   std::thread thread_;
 };
+
+TEST_F(HttpTest, SaysThatTheSystemRefusesItsThreads) {
+  auto socket = listen_tcp("127.0.0.1", 0);
+  ASSERT_TRUE(socket) << socket.error().message;
+  const xylem::testing::NoThreads no_threads;
+  const auto server = HttpServer::make(echo_, {}, *std::move(socket));
+  ASSERT_FALSE(server);
+  EXPECT_EQ(server.error().code, Code::kExhausted);
+}
+
+TEST_F(HttpTest, SaysThatItHasNoSocket) {
+  const auto server = HttpServer::make(echo_, {}, UniqueFd(::open("/dev/null", O_RDONLY)));
+  ASSERT_FALSE(server);
+  EXPECT_EQ(server.error().code, Code::kInvalidArgument);
+}
 
 TEST_F(HttpTest, AnswersOneRequestAfterAnotherOnAConnection) {
   start();

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "tests/support/no_threads.h"
+
 namespace xylem::net {
 namespace {
 
@@ -11,7 +13,7 @@ TEST(LoopThread, RunsTheWorkOnAThreadThatKnowsItself) {
   LoopThread thread;
   bool is_current = false;
   EXPECT_FALSE(thread.is_running());
-  thread.start("test", [&] { is_current = thread.is_current(); });
+  ASSERT_TRUE(thread.start("test", [&] { is_current = thread.is_current(); }));
   EXPECT_TRUE(thread.is_running());
   EXPECT_FALSE(thread.is_current());
   thread.join();
@@ -25,7 +27,7 @@ TEST(LoopThread, GetsNoneOfTheProgramsSignals) {
   sigset_t before;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
   sigset_t there;
-  thread.start("test", [&] { ::pthread_sigmask(SIG_SETMASK, nullptr, &there); });
+  ASSERT_TRUE(thread.start("test", [&] { ::pthread_sigmask(SIG_SETMASK, nullptr, &there); }));
   thread.join();
   sigset_t after;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
@@ -33,6 +35,22 @@ TEST(LoopThread, GetsNoneOfTheProgramsSignals) {
     EXPECT_EQ(::sigismember(&there, signal), 1) << signal;
     EXPECT_EQ(::sigismember(&after, signal), ::sigismember(&before, signal)) << signal;
   }
+}
+
+TEST(LoopThread, SaysThatTheSystemRefusesAThreadAndKeepsTheSignalMask) {
+  LoopThread thread;
+  {
+    const xylem::testing::NoThreads no_threads;
+    const auto started = thread.start("test", [] {});
+    ASSERT_FALSE(started);
+    EXPECT_EQ(started.error().code, Code::kExhausted);
+  }
+  EXPECT_FALSE(thread.is_running());
+  sigset_t after;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  EXPECT_EQ(::sigismember(&after, SIGTERM), 0);
+  ASSERT_TRUE(thread.start("test", [] {}));
+  thread.join();
 }
 
 }  // namespace

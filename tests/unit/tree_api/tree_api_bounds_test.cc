@@ -204,6 +204,11 @@ class CallerTest : public TreeApiBoundsTest {
   }
 };
 
+TEST_F(TreeApiBoundsTest, ALeafWithItsOwnThreadServesNothingHere) {
+  start(1);
+  EXPECT_DEATH(leaves_[0]->serve(kMillisecond), "check failed");
+}
+
 TEST_F(CallerTest, SendsAndReceivesWithinCalls) {
   start(1);
   join_caller();

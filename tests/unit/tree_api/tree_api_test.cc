@@ -1,6 +1,7 @@
 // The tool builders' API over loopback: a front end and several leaves in one process.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "backend/event_source.h"
+#include "base/unique_fd.h"
+#include "tests/support/no_threads.h"
 #include "tests/support/tool_tree.h"
 
 namespace xylem {
@@ -197,6 +201,15 @@ TEST_F(TreeApiTest, NamesAProgramThatIsNotThere) {
   EXPECT_NE(tree.error().message.find("/no/such/program"), std::string::npos);
 }
 
+backend::EventSourceOptions source_options(const LeafOptions& leaf) {
+  backend::EventSourceOptions options;
+  options.leaf = leaf;
+  options.world_size = 1;
+  options.ranks = 1;
+  options.functions = {{"work"}};
+  return options;
+}
+
 TEST_F(TreeApiTest, RefusesALeafWithAnotherKey) {
   start(1);
   LeafOptions options;
@@ -206,6 +219,68 @@ TEST_F(TreeApiTest, RefusesALeafWithAnotherKey) {
   const auto leaf = Leaf::join(options);
   ASSERT_FALSE(leaf);
   EXPECT_EQ(leaf.error().code, Code::kPermissionDenied);
+}
+
+TEST_F(TreeApiTest, SaysThatTheSystemRefusesAThread) {
+  start(0);
+  const backend::LeafOptions options = options_of("leaf");
+  const testing::NoThreads no_threads;
+  const auto leaf = Leaf::join(options);
+  ASSERT_FALSE(leaf);
+  EXPECT_EQ(leaf.error().code, Code::kExhausted);
+  const auto tree = frontend::Tree::start({.listen = "127.0.0.1"});
+  ASSERT_FALSE(tree);
+  EXPECT_EQ(tree.error().code, Code::kExhausted);
+  const auto source = backend::EventSource::join(source_options(options));
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().code, Code::kExhausted);
+}
+
+/// While this object lives, the process may open only one more descriptor.
+class OneDescriptor {
+ public:
+  OneDescriptor() {
+    const UniqueFd first_free(::dup(STDERR_FILENO));
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit few{static_cast<rlim_t>(first_free.get()) + 1, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~OneDescriptor() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  OneDescriptor(const OneDescriptor&) = delete;
+  OneDescriptor& operator=(const OneDescriptor&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+// The one descriptor is the journal or the listening socket. An event loop needs more.
+TEST_F(TreeApiTest, SaysThatTheSystemHasNoDescriptorForALoop) {
+  start(0);
+  const LeafOptions options = options_of("leaf");
+  const OneDescriptor one;
+  const auto leaf = Leaf::join(options);
+  ASSERT_FALSE(leaf);
+  EXPECT_EQ(leaf.error().code, Code::kExhausted);
+  const auto source = backend::EventSource::join(source_options(options));
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().code, Code::kExhausted);
+  const auto tree = frontend::Tree::start({.listen = "127.0.0.1"});
+  ASSERT_FALSE(tree);
+  EXPECT_EQ(tree.error().code, Code::kExhausted);
+}
+
+TEST_F(TreeApiTest, ALeafThatReachesNoFrontEndIsNotRefusedByIt) {
+  LeafOptions options;
+  options.address = "127.0.0.1:1";
+  options.run = "1";
+  options.key = std::string(64, 'a');
+  options.orphan_limit = 100 * kMillisecond;
+  const auto leaf = Leaf::join(options);
+  ASSERT_FALSE(leaf);
+  EXPECT_EQ(leaf.error().code, Code::kUnavailable);
+  const auto source = backend::EventSource::join(source_options(options));
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().code, Code::kUnavailable);
 }
 
 TEST_F(TreeApiTest, OpensAStreamBeforeTheFirstLeafAndAfterTheLast) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/log.h"
 #include "base/unique_fd.h"
 #include "storage/write/store.h"
 #include "tests/unit/storage/packets.h"
@@ -75,6 +77,26 @@ TEST_F(ReplacedRunTest, StandsThereAgainWhenTheNewRunIsUndone) {
   ASSERT_TRUE(replaced->undo());
   EXPECT_EQ(bytes(path_), before);
   EXPECT_EQ(files(), 1u);
+}
+
+/// Keeps the new run in a process that may not delete files here. Its exit code is the number of
+/// lines in the log.
+[[noreturn]] void keep_where_nothing_can_be_deleted(const std::string& path) {
+  constexpr uid_t kNobody = 65534;
+  if (::geteuid() == 0 && ::setuid(kNobody) != 0) std::_Exit(100);
+  int lines = 0;
+  set_log_sink([&lines](Level, std::string_view) { ++lines; });
+  auto replaced = ReplacedRun::of_former(path, "new");
+  replaced.keep_new();
+  replaced.keep_new();
+  std::_Exit(lines);
+}
+
+TEST_F(ReplacedRunTest, IsLoggedOnceWhenItCannotBeDeleted) {
+  std::ofstream(path_ + ".before-new") << "old";
+  ASSERT_EQ(::chmod(folder_.c_str(), 0555), 0);
+  EXPECT_EXIT(keep_where_nothing_can_be_deleted(path_), ::testing::ExitedWithCode(1), "");
+  ASSERT_EQ(::chmod(folder_.c_str(), 0700), 0);
 }
 
 TEST_F(ReplacedRunTest, IsGoneWhenTheNewOneIsKept) {

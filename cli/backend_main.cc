@@ -1,19 +1,19 @@
-// xylem-backend: the agent of a host; people never start it.
+// xylem-backend is the agent of a host. Users never start it. There are three ways to start it:
 //
-// By the capture library of the host's first rank:
-//   descriptors  3: the listening socket in the run's folder, 4: a pipe with the key
-//   environment  XYLEM_ADDRESS, XYLEM_RUN, XYLEM_FOLDER, XYLEM_HOST; XYLEM_TLS (on|off),
-//   XYLEM_LOG_LEVEL, XYLEM_LOG_FILE
-// Returns at once, leaving a daemon: the guard, which starts the worker.
+//   xylem-backend                           the capture library of the host's first rank
+//   xylem-backend --launched                a launcher, before the host has ranks
+//   xylem-backend --launched --find WORDS   a launcher, for ranks that are already running
 //
-// By a launcher, `xylem-backend --launched`, before there is a rank:
-//   environment  XYLEM_ADDRESS, XYLEM_RUN, XYLEM_KEY, and the optional ones
-// Makes folder and socket itself, says "ready HOST 0" on standard output, stays in the foreground,
-// and until the run is over, also while no rank is there.
+// The capture library passes two descriptors: 3 is the listening socket in the run's folder, and 4
+// is a pipe with the key. Environment: XYLEM_ADDRESS, XYLEM_RUN, XYLEM_FOLDER, XYLEM_HOST. The
+// program returns immediately. A daemon remains, the guard, and the guard starts the worker.
 //
-// By a launcher, `xylem-backend --launched --find [WHAT...]` (backend/find/selection_text.h), for
-// ranks that run already: the same, but looks for them first, says how many there are, and ends
-// with them. None is no failure.
+// A launcher passes XYLEM_ADDRESS, XYLEM_RUN and XYLEM_KEY. The agent makes the run's folder and
+// the socket, prints "ready HOST 0" and stays in the foreground until the run is over. With --find
+// it first searches for ranks (WORDS: backend/find/selection_text.h), prints how many it has found,
+// and ends with them. It is no error if there are none.
+//
+// XYLEM_TLS (on or off), XYLEM_LOG_LEVEL and XYLEM_LOG_FILE are optional.
 
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -21,7 +21,6 @@
 
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,8 +32,6 @@
 #include "backend/agent/host_claim.h"
 #include "backend/agent/quiet_segment.h"
 #include "backend/agent/run_folder.h"
-#include "backend/find/proc_table.h"
-#include "backend/find/rank_search.h"
 #include "backend/find/selection_text.h"
 #include "backend/leaf/mapping.h"
 #include "backend/leaf/process_starter.h"
@@ -49,12 +46,12 @@ namespace {
 
 constexpr int kBadStart = 2;
 
-// What an agent knows before it starts.
+// The agent's settings from its environment.
 struct AgentTask {
   backend::AgentStart start;
   std::vector<wire::Address> front_end;
   net::Key key{};
-  std::string host_key;  // Tells this agent from one that had the folder before it.
+  std::string host_key;  // Differs from that of an earlier agent with the same folder.
 };
 
 int fail(const std::string& sentence) {
@@ -76,22 +73,6 @@ Result<AgentTask> read_task(backend::Stay stay) {
   return AgentTask{*std::move(start), *std::move(front_end), *key, std::move(host_key)};
 }
 
-backend::CommProcessSetting comm_process_setting(const AgentTask& task) {
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  backend::CommProcessSetting child;
-  child.program = program.parent_path() / "xylem-commproc";
-  child.run = task.start.run;
-  child.front_end = task.start.address;
-  child.folder = task.start.folder;
-  child.host = task.start.host;
-  child.host_key = task.host_key;
-  child.tls = task.start.tls;
-  child.log_level = task.start.log_level;
-  child.key = task.key;
-  return child;
-}
-
 backend::AgentOptions agent_options(const AgentTask& task, int terminate_fd) {
   backend::AgentOptions options = backend::agent_options(task.start, task.front_end);
   options.host.host_key = task.host_key;
@@ -100,7 +81,7 @@ backend::AgentOptions agent_options(const AgentTask& task, int terminate_fd) {
   return options;
 }
 
-// SIGTERM, which the guard has blocked, as a descriptor.
+// A descriptor that becomes readable at SIGTERM. The guard has blocked this signal.
 UniqueFd open_termination() {
   sigset_t term;
   ::sigemptyset(&term);
@@ -108,7 +89,7 @@ UniqueFd open_termination() {
   return UniqueFd(::signalfd(-1, &term, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-// The worker: from the guard's fork to its end.
+// Runs the worker, in a child of the guard.
 int work(const AgentTask& task, std::size_t journal_bytes, backend::RunFolder folder,
          backend::WorkerInheritance inheritance) {
   auto memory = backend::Mapping::of(inheritance.journal.get(), journal_bytes);
@@ -125,7 +106,10 @@ int work(const AgentTask& task, std::size_t journal_bytes, backend::RunFolder fo
   });
   backend::GuardChannel channel(std::move(inheritance.channel), std::move(inheritance.listener),
                                 folder);
-  backend::CommProcessStarter starter(comm_process_setting(task));
+  backend::CommProcessSetting comm_process =
+      backend::comm_process_setting(task.start, task.host_key);
+  comm_process.key = task.key;
+  backend::CommProcessStarter starter(std::move(comm_process));
   const UniqueFd terminate = open_termination();
   backend::AgentOptions options = agent_options(task, terminate.get());
   options.services.programs = inheritance.programs;
@@ -138,16 +122,14 @@ int work(const AgentTask& task, std::size_t journal_bytes, backend::RunFolder fo
   network.notices = &notices;
   const int code = net::run_node(agent, std::move(network));
   set_log_listener({});
-  // A front end that was killed with all that started it leaves its folder.
-  backend::sweep_run_folders(backend::own_run_folders());
+  backend::sweep_own_run_folders();
   return code;
 }
 
-// The guard, with a worker, until the end.
+// Runs the guard, which starts the worker.
 int guard(const AgentTask& task, backend::RunFolder& folder, UniqueFd listener,
           std::vector<backend::HeldProcess> present = {}) {
-  // What agents of earlier runs left that were killed with all that stood for them.
-  backend::sweep_run_folders(backend::own_run_folders());
+  backend::sweep_own_run_folders();
   const backend::GuardOptions options = backend::guard_options(task.start);
   auto ended = backend::run_guard(
       options, std::move(listener),
@@ -182,7 +164,7 @@ int run_launched(const AgentTask& task, std::vector<backend::HeldProcess> presen
   if (!claim) return fail(claim.error().message);
   use_all_processors();
   ::umask(077);
-  [[maybe_unused]] const int kept = ::chdir("/");  // Only lest it keep a file system busy.
+  [[maybe_unused]] const int kept = ::chdir("/");  // So that file systems can be unmounted.
   backend::announce_ready(task.start.host, present.size(), "");
   if (!claim->listener) return 0;
   start_log(task.start);
@@ -200,14 +182,10 @@ int run_for_found(const std::vector<std::string>& words) {
   if (!task) return fail(task.error().message);
   const auto selection = backend::parse_selection(words);
   if (!selection) return fail(selection.error().message);
-  // Where a job is named it is looked at whoever it belongs to, as far as the system lets us.
-  const backend::ProcTable table = backend::read_proc_table(selection->is_named);
-  auto present = backend::hold_all_quietly(backend::find_ranks(table.processes, *selection));
+  auto present = backend::hold_selected(*selection);
   if (!present) return fail(present.error().message);
-  if (!present->empty()) return run_launched(*task, *std::move(present));
-  backend::announce_ready(
-      task->start.host, 0,
-      table.unreadable == 0 ? "" : std::to_string(table.unreadable) + " processes may not be read");
+  if (!present->held.empty()) return run_launched(*task, std::move(present->held));
+  backend::announce_ready(task->start.host, 0, present->note);
   return 0;
 }
 
@@ -215,7 +193,7 @@ int run_for_found(const std::vector<std::string>& words) {
 }  // namespace xylem
 
 int main(int argc, char** argv) {
-  xylem::stretch_limits();  // The rank's are those of its job.
+  xylem::stretch_limits();  // A rank that starts the agent may have small limits.
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) return xylem::run_for_rank();
   if (words.front() == "--launched") {

@@ -1,13 +1,13 @@
-// xylem-commproc: an inner node of the tree. Started by the agent of its host, which hands the key
-// over a pipe, or by a launcher of the front end, with the key in the environment (XYLEM_KEY);
-// people never start it.
+// xylem-commproc is an inner node of the tree. Users never start it. The agent of its host starts
+// it and passes the key through a pipe (--key-fd). Or a launcher of the front end starts it, with
+// the key in XYLEM_KEY.
 //
 //   xylem-commproc --run RUN --node N --level N --front-end HOST:PORT[,HOST:PORT] [--key-fd N]
 //                  [--tls on|off] [--host NAME --host-key KEY --socket PATH] [--log-level LEVEL]
 //                  [--orphan-limit SECONDS]
 //
-// What stops it goes to standard error, which its agent reads; what happens later goes up the tree
-// as notices. XYLEM_LOG_FILE gets both.
+// If it cannot start, it writes the reason to standard error, and its agent reads it. Later
+// warnings and errors go up the tree as notices. If XYLEM_LOG_FILE is set, this file gets both.
 
 #include <signal.h>
 #include <unistd.h>
@@ -15,7 +15,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,23 +48,7 @@ int fail(const std::string& sentence) {
   return 2;
 }
 
-// Where to listen for other hosts. The front end announces one address, unless it listens on all
-// (`--interface all`): then the network that leads there is the run's, and no other sees us. A run
-// that stays on loopback so stays there altogether.
-std::string listening_host(const std::vector<wire::Address>& front_end) {
-  std::vector<std::string> hosts;
-  for (const wire::Address& address : front_end) {
-    if (address.unix_path.empty()) hosts.push_back(address.host);
-  }
-  if (hosts.empty()) return "127.0.0.1";
-  if (hosts.size() > 1) return net::any_address(net::interface_addresses());
-  // Without a route the front end will not be reached either; the link says so better than we can.
-  const auto own = net::address_towards(hosts.front());
-  const bool v6 = hosts.front().find(':') != std::string::npos;
-  return own ? *own : v6 ? "::1" : "127.0.0.1";
-}
-
-// Listens where other hosts can reach it, and for neighbours on this host on a Unix socket.
+// A TCP socket for other hosts; a Unix socket for neighbours on this host, if `unix_path` is set.
 Result<std::vector<UniqueFd>> open_sockets(const std::string& unix_path, const std::string& host) {
   std::vector<UniqueFd> sockets;
   auto tcp = net::listen_tcp(host, 0);
@@ -79,8 +62,7 @@ Result<std::vector<UniqueFd>> open_sockets(const std::string& unix_path, const s
   return sockets;
 }
 
-// From the agent's pipe; or, where a launcher started us, from the environment, which is not ours
-// to pass on.
+// An agent passes the key through a pipe, a launcher passes it in the environment.
 Result<net::Key> key_of(const Arguments& arguments) {
   return arguments.key_fd >= 0 ? net::read_key(arguments.key_fd) : net::take_key_from_environment();
 }
@@ -93,11 +75,9 @@ int run(const Arguments& arguments) {
   if (!key) return fail(key.error().message);
   auto front_end = net::parse_addresses(arguments.front_end);
   if (!front_end) return fail(front_end.error().message);
-  // A run folder that our socket is in, whatever becomes of the agent. Tools' trees have none.
-  const std::string run_folder = arguments.socket.substr(0, arguments.socket.find_last_of('/'));
-  std::optional<backend::RunFolder> held;
-  if (!arguments.socket.empty()) held.emplace(run_folder).hold();
-  const std::string host = listening_host(*front_end);
+  const backend::SocketFolder folder(arguments.socket);
+  const auto interfaces = net::interface_addresses();
+  const std::string host = net::listening_host(*front_end, interfaces);
   auto sockets = open_sockets(arguments.socket, host);
   if (!sockets) return fail(sockets.error().message);
 
@@ -108,7 +88,7 @@ int run(const Arguments& arguments) {
   network.node = NodeId{arguments.node};
   network.host_key = arguments.host_key;
   network.listening = *std::move(sockets);
-  network.reachable_hosts = net::reachable_addresses(host, net::interface_addresses());
+  network.reachable_hosts = net::reachable_addresses(host, interfaces);
 
   commproc::CommProcessOptions options;
   options.node = NodeId{arguments.node};
@@ -125,10 +105,6 @@ int run(const Arguments& arguments) {
   network.notices = &notices;
   const int code = net::run_node(node, std::move(network));
   set_log_listener({});
-  if (arguments.socket.empty()) return code;
-  ::unlink(arguments.socket.c_str());
-  held.reset();
-  backend::sweep_run_folders(run_folder);  // When the agent has been killed nobody else does.
   return code;
 }
 

@@ -1,5 +1,5 @@
-// xylem-frontend: the root process. Started by `xylem run` and `xylem serve`, which hand it the
-// listening sockets and a control channel; people never start it.
+// xylem-frontend is the root of the tree. Users never start it. `xylem run`, `xylem serve` and
+// `xylem attach` start it and pass it a control channel and the listening sockets.
 //
 //   xylem-frontend CONTROL_FD LISTENING_FD...
 
@@ -97,7 +97,7 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   const std::string live_path = record->store().live_path();
   launch::send_answer(control_fd, "ready " + live_path);
 
-  // The folder of our Unix socket.
+  // The front end's Unix socket is in this folder.
   backend::RunFolder folder(launch::front_end_folder(setup->run));
   folder.hold();
   note_live_run(setup->run, live_path);
@@ -131,7 +131,7 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   return code;
 }
 
-// Descriptors come by number on the command line; they are no secret. -1: not one that is open.
+// Returns -1 if `text` is not the number of an open descriptor.
 int parse_fd(const char* text) {
   int fd = -1;
   const char* end = text + std::strlen(text);

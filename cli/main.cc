@@ -1,4 +1,4 @@
-// xylem: the program that people type.
+// xylem is the program for users. Each verb has its own file in this folder.
 
 #include <CLI/CLI.hpp>
 #include <string>

@@ -38,6 +38,7 @@ class Library {
     }
     auto handle = open_copy(name);
     if (!handle) return plugin_refused(handle.error().code, path, handle.error().message);
+    // make_shared cannot call the private constructor.
     std::shared_ptr<Library> library(new Library(path, name, std::move(*copy), *handle));
     if (auto good = library->check(); !good) return unexpected(std::move(good.error()));
     return std::shared_ptr<const Library>(std::move(library));

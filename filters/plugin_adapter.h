@@ -78,6 +78,7 @@ inline const Aggregation& self_of(const void* self) {
   return *static_cast<const Aggregation*>(self);
 }
 
+// xylem owns the object between create() and destroy(); it has only a C pointer.
 inline void destroy(void* self) { delete static_cast<Aggregation*>(self); }
 
 inline int lift(const void* self, std::uint32_t leaf, xylem_input sent, xylem_output* output) {
@@ -105,6 +106,7 @@ inline int finish(const void* self, xylem_input state, xylem_output* output) {
   });
 }
 
+// As destroy().
 inline void destroy_narrowing(void* self) { delete static_cast<Narrowing*>(self); }
 
 inline int narrow(const void* self, xylem_place place, xylem_input sent, xylem_output* output) {

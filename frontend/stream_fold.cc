@@ -9,7 +9,8 @@ namespace xylem::frontend {
 namespace {
 
 struct Folded {
-  std::shared_ptr<const filters::Aggregation> aggregation;
+  std::shared_ptr<const filters::Aggregation>
+      aggregation;  // Shared, as aggregation_of() returns it.
   bool is_plugin = false;
 };
 

@@ -96,8 +96,8 @@ asio::awaitable<Error> Link::run() {
 
 void Link::send(wire::Message message) {
   if (closing_) return;
-  const bool data = overlay::is_data(message);
-  if (queue_bytes() > kMaxQueueBytes && data) {
+  const bool is_data = overlay::is_data(message);
+  if (queue_bytes() > kMaxQueueBytes && is_data) {
     if (!std::exchange(told_full_, true)) {
       log(Level::kWarn, "a link is full: its data is dropped, and sent again later",
           {{"queue_bytes", queue_bytes()}});
@@ -109,7 +109,7 @@ void Link::send(wire::Message message) {
     close_deadline_ = 0;
     return;
   }
-  const bool keeps_its_place = data || std::holds_alternative<wire::Control>(message);
+  const bool keeps_its_place = is_data || std::holds_alternative<wire::Control>(message);
   wire::PacketFrame frame;
   if (auto* packet = std::get_if<wire::Packet>(&message)) {
     frame = wire::encode_in_pieces(std::move(*packet));
@@ -117,13 +117,13 @@ void Link::send(wire::Message message) {
     frame.head = wire::encode(message);
   }
   ++sent_messages_;
-  const bool waits = !held_.empty() || (data && !send_credit_.has_room());
+  const bool waits = !held_.empty() || (is_data && !send_credit_.has_room());
   if (keeps_its_place && waits) {
     held_bytes_ += frame.size();
-    held_.push_back({std::move(frame), data});
+    held_.push_back({std::move(frame), is_data});
     return;
   }
-  if (data) send_credit_.add_sent(frame.size());
+  if (is_data) send_credit_.add_sent(frame.size());
   queue(std::move(frame));
 }
 
@@ -219,12 +219,12 @@ Result<void> Link::on_frame_message(wire::Message message, std::size_t frame_byt
   } else if (std::holds_alternative<wire::Unknown>(message)) {
     if (++unknown_messages_ == 1) log(Level::kDebug, "unknown message skipped", {{"link", id_}});
   } else {
-    const bool data = overlay::is_data(message);
-    if (data && !receive_credit_.add_received(frame_bytes)) {
+    const bool is_data = overlay::is_data(message);
+    if (is_data && !receive_credit_.add_received(frame_bytes)) {
       return unexpected(Code::kCorrupt, "it sends more than it was granted");
     }
     host_.on_link_message(id_, std::move(message));
-    if (data) grant();
+    if (is_data) grant();
   }
   return {};
 }

@@ -14,6 +14,7 @@
 #include "net/key.h"
 #include "overlay/node.h"
 #include "overlay/notice_board.h"
+#include "wire/message.h"
 
 namespace xylem::net {
 
@@ -144,5 +145,12 @@ std::string any_address(const std::vector<InterfaceAddress>& all);
 /// (numeric). Sends nothing. Fails with kUnavailable if there is no route, and with
 /// kInvalidArgument if `host` is not numeric.
 Result<std::string> address_towards(const std::string& host);
+
+/// Returns the address at which a node of the tree listens for other hosts. If the front end has
+/// one host address, this is our address in the same network (address_towards), so no other network
+/// can reach the node; without a route it is loopback. If the front end listens on several
+/// addresses, it is any_address(all). A front end with only a Unix socket needs only loopback.
+std::string listening_host(const std::vector<wire::Address>& front_end,
+                           const std::vector<InterfaceAddress>& all);
 
 }  // namespace xylem::net

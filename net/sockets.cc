@@ -205,4 +205,18 @@ Result<std::string> address_towards(const std::string& host) {
   return std::string(text);
 }
 
+std::string listening_host(const std::vector<wire::Address>& front_end,
+                           const std::vector<InterfaceAddress>& all) {
+  std::vector<std::string> hosts;
+  for (const wire::Address& address : front_end) {
+    if (address.unix_path.empty()) hosts.push_back(address.host);
+  }
+  if (hosts.empty()) return "127.0.0.1";
+  if (hosts.size() > 1) return any_address(all);
+  // Without a route, connecting to the front end will fail, too. The link reports that.
+  const auto own = address_towards(hosts.front());
+  const bool v6 = hosts.front().find(':') != std::string::npos;
+  return own ? *own : v6 ? "::1" : "127.0.0.1";
+}
+
 }  // namespace xylem::net

@@ -61,9 +61,9 @@ void Agent::take_from_source(Nanos now) {
       phase_ = Phase::kWatching;
       delivery_.connect(now);
     } else if (event.kind == SourceEvent::Kind::kClosed) {
-      door_closed(now);
+      on_source_closed(now);
     } else if (event.kind == SourceEvent::Kind::kOpen) {
-      door_open(now);
+      on_source_open(now);
     }
   }
   if (source_.fd() == source_fd_) return;
@@ -312,7 +312,7 @@ void Agent::advance_life(Nanos now) {
     phase_ = Phase::kClosing;
     source_.close();
     take_from_source(now);
-  } else if (phase_ == Phase::kClosing && door_is_closed_) {
+  } else if (phase_ == Phase::kClosing && source_is_closed_) {
     deliver_last(now);
   } else if (phase_ == Phase::kDelivering && delivery_.is_done()) {
     end(0, "all is stored");
@@ -321,9 +321,9 @@ void Agent::advance_life(Nanos now) {
 
 // From here on the folder is of no use; a job that starts while the rest is delivered gets an agent
 // of its own.
-void Agent::door_closed(Nanos now) {
+void Agent::on_source_closed(Nanos now) {
   if (phase_ != Phase::kClosing) return;
-  door_is_closed_ = true;
+  source_is_closed_ = true;
   source_.remove_folder();
   deliver_last(now);
 }
@@ -336,7 +336,7 @@ void Agent::deliver_last(Nanos now) {
   delivery_.send_due(now);
 }
 
-void Agent::door_open(Nanos now) {
+void Agent::on_source_open(Nanos now) {
   phase_ = Phase::kWatching;
   services_.resume();
   quiet_since_ = now;

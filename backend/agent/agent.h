@@ -133,9 +133,9 @@ class Agent final : public overlay::Node {
   // End.
   void advance_life(Nanos now);
   bool wants_to_end(Nanos now) const;
-  void door_closed(Nanos now);
+  void on_source_closed(Nanos now);
   void deliver_last(Nanos now);
-  void door_open(Nanos now);
+  void on_source_open(Nanos now);
   void give_up(const std::string& why);
   void end(int code, const std::string& why);
   void schedule(Nanos now);
@@ -165,7 +165,7 @@ class Agent final : public overlay::Node {
   Nanos last_drain_ = 0;
   Nanos interval_ = 0;
   Nanos quiet_since_ = 0;  // Time when the last process registered or ended.
-  bool door_is_closed_ = false;
+  bool source_is_closed_ = false;
   Nanos finish_at_ = 0;  // Time when the run ended; 0: it has not ended.
 };
 

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "backend/agent/run_folder.h"
@@ -107,6 +109,21 @@ AgentOptions agent_options(const AgentStart& start, std::vector<wire::Address> f
   options.services.clock = monotonic_now;
   set_stay(start.stay, options);
   return options;
+}
+
+CommProcessSetting comm_process_setting(const AgentStart& start, const std::string& host_key) {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  CommProcessSetting setting;
+  setting.program = program.parent_path() / "xylem-commproc";
+  setting.run = start.run;
+  setting.front_end = start.address;
+  setting.folder = start.folder;
+  setting.host = start.host;
+  setting.host_key = host_key;
+  setting.tls = start.tls;
+  setting.log_level = start.log_level;
+  return setting;
 }
 
 GuardOptions guard_options(const AgentStart& start) {

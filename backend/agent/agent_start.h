@@ -9,6 +9,7 @@
 
 #include "backend/agent/agent.h"
 #include "backend/agent/guard.h"
+#include "backend/leaf/process_starter.h"
 #include "base/result.h"
 #include "wire/message.h"
 
@@ -42,6 +43,10 @@ Result<AgentStart> read_agent_start(Stay stay);
 
 /// The options of the worker. The caller adds the host's key and addresses, and the descriptors.
 AgentOptions agent_options(const AgentStart& start, std::vector<wire::Address> front_end);
+
+/// The settings of the communication processes on this host. Their program is beside the agent's.
+/// `host_key` is the agent's. The caller adds the run's key.
+CommProcessSetting comm_process_setting(const AgentStart& start, const std::string& host_key);
 
 /// The options of the guard. The journal is at most as large as RLIMIT_FSIZE, in whole pages,
 /// because this limit applies to shared memory too.

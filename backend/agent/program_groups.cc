@@ -10,6 +10,7 @@ namespace xylem::backend {
 ProgramGroups::ProgramGroups() {
   void* const memory =
       ::mmap(nullptr, sizeof(Slots), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  // The guard and its workers share this memory. The destructor unmaps it.
   if (memory != MAP_FAILED) slots_ = new (memory) Slots{};
 }
 

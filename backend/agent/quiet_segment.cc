@@ -48,6 +48,7 @@ Result<HeldProcess> hold_quietly(const FoundRank& rank) {
   if (!memory) return unexpected(std::move(memory.error()));
   auto mapping = Mapping::of(memory->get(), sizeof(capture::SegmentHeader));
   if (!mapping) return unexpected(std::move(mapping.error()));
+  // In the shared memory, as the capture library would make it.
   describe(rank, *new (mapping->bytes().data()) capture::SegmentHeader);
 
   HeldProcess held;
@@ -66,6 +67,17 @@ Result<std::vector<HeldProcess>> hold_all_quietly(std::span<const FoundRank> ran
     auto held = hold_quietly(rank);
     if (!held) return unexpected(std::move(held.error()));
     if (held->pidfd) present.push_back(*std::move(held));
+  }
+  return present;
+}
+
+Result<PresentRanks> hold_selected(const RankSelection& selection, const std::string& root) {
+  const ProcTable table = read_proc_table(selection.is_named, root);
+  auto held = hold_all_quietly(find_ranks(table.processes, selection));
+  if (!held) return unexpected(std::move(held.error()));
+  PresentRanks present{*std::move(held), ""};
+  if (present.held.empty() && table.unreadable != 0) {
+    present.note = std::to_string(table.unreadable) + " processes may not be read";
   }
   return present;
 }

@@ -5,6 +5,7 @@
 // account.
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backend/agent/guard.h"
@@ -21,5 +22,16 @@ Result<HeldProcess> hold_quietly(const FoundRank& rank);
 /// Calls hold_quietly() for each of `ranks`, and leaves out processes that have ended. Fails with
 /// the first error of hold_quietly().
 Result<std::vector<HeldProcess>> hold_all_quietly(std::span<const FoundRank> ranks);
+
+struct PresentRanks {
+  std::vector<HeldProcess> held;
+  std::string note;  ///< If no rank was found: the number of unreadable processes; else "".
+};
+
+/// Finds the selected ranks of this host and holds them. If the user has named the job, other
+/// users' processes are searched too, as far as the system allows it. Reads the table of processes
+/// at `root`. Fails as hold_all_quietly().
+Result<PresentRanks> hold_selected(const RankSelection& selection,
+                                   const std::string& root = "/proc");
 
 }  // namespace xylem::backend

@@ -146,4 +146,20 @@ std::size_t sweep_run_folders(const std::string& prefix) {
   return removed;
 }
 
+void sweep_own_run_folders() { sweep_run_folders(own_run_folders()); }
+
+SocketFolder::SocketFolder(std::string socket) : socket_(std::move(socket)) {
+  if (!socket_.empty()) {
+    folder_.emplace(std::filesystem::path(socket_).parent_path().string()).hold();
+  }
+}
+
+SocketFolder::~SocketFolder() {
+  if (!folder_) return;
+  ::unlink(socket_.c_str());
+  const std::string path = folder_->path();
+  folder_.reset();  // A folder that this process holds is not left over.
+  sweep_run_folders(path);
+}
+
 }  // namespace xylem::backend

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -57,6 +58,22 @@ class RunFolder {
   UniqueFd held_;
 };
 
+/// The run folder of a process that is neither agent nor rank, and has a Unix socket in it. Holds
+/// the folder during its life. Its destructor unlinks the socket. Then it removes the folder if it
+/// is left over (sweep_run_folders), because a killed agent cannot. With an empty path it does
+/// nothing. Not thread-safe.
+class SocketFolder {
+ public:
+  explicit SocketFolder(std::string socket);
+  ~SocketFolder();
+  SocketFolder(const SocketFolder&) = delete;
+  SocketFolder& operator=(const SocketFolder&) = delete;
+
+ private:
+  std::string socket_;
+  std::optional<RunFolder> folder_;
+};
+
 /// The common prefix of this user's run folders: "/dev/shm/xylem-1000-".
 std::string own_run_folders();
 
@@ -66,5 +83,9 @@ std::string own_run_folders();
 /// uses the folder or answers at its socket. If a process starts to use the folder at that moment,
 /// it makes a new folder. Returns the number of removed folders.
 std::size_t sweep_run_folders(const std::string& prefix);
+
+/// Calls sweep_run_folders(own_run_folders()). An agent calls it twice. When it starts, agents of
+/// earlier runs may have left folders. When it ends, the front end of its run may have left one.
+void sweep_own_run_folders();
 
 }  // namespace xylem::backend

@@ -247,7 +247,7 @@ int start_agent(const AgentProcess& agent, std::uint64_t deadline) noexcept {
   void* memory =
       mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) return ENOMEM;
-  Start& start = *new (memory) Start{};
+  Start& start = *new (memory) Start{};  // At the start of the mapped stacks.
   char* const stack = static_cast<char*>(memory) + kStartBytes + kStackBytes;
   start.agent_stack = stack + kStackBytes;
   start.folder.add("XYLEM_FOLDER=").add(agent.folder);

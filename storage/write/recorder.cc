@@ -181,7 +181,7 @@ Result<std::unique_ptr<Recorder>> make_thread_recorder(Store& store) {
                       std::string("no descriptor for the store's thread: ") + std::strerror(errno));
   }
   try {
-    return std::unique_ptr<Recorder>(new ThreadRecorder(store, std::move(done_fd)));
+    return std::unique_ptr<Recorder>(std::make_unique<ThreadRecorder>(store, std::move(done_fd)));
   } catch (const std::system_error& error) {
     return unexpected(Code::kExhausted, std::string("no thread for the store: ") + error.what());
   }

@@ -82,7 +82,7 @@ class SqliteStore final : public Store {
   struct Parts {
     StorePlace place;
     Connection connection;
-    std::shared_ptr<const StreamFold> fold;
+    std::shared_ptr<const StreamFold> fold;  // Shared, see SqliteOptions::fold.
     std::uint64_t log_bytes = SqliteOptions{}.log_bytes;
   };
 

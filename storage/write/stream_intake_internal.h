@@ -64,7 +64,7 @@ class StreamIntake {
                         const wire::Fields& state);
 
   Connection& connection_;
-  std::shared_ptr<const StreamFold> fold_;
+  std::shared_ptr<const StreamFold> fold_;  // Shared, see SqliteOptions::fold.
   Nanos now_ns_ = 0;
   RangeLedger seen_;
   Statement stream_, find_, new_, stored_, lost_, sent_, first_part_, new_part_, merged_;

@@ -114,9 +114,9 @@ class Flow : public ::testing::Test {
       if (!peer.accepted) middle_is_up_.open();
     };
     middle_.message = [this](overlay::Network& n, overlay::LinkId from, wire::Message message) {
-      const bool data = overlay::is_data(message);
-      if (!data) ++others_in_the_middle_;
-      if (data && in_the_middle_++ == 0) first_arrived_.open();
+      const bool is_data = overlay::is_data(message);
+      if (!is_data) ++others_in_the_middle_;
+      if (is_data && in_the_middle_++ == 0) first_arrived_.open();
       const std::optional<overlay::LinkId> to = from == above_ ? below_ : above_;
       if (!to) return;
       n.send(*to, std::move(message));

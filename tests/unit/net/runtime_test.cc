@@ -24,6 +24,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "net/address.h"
 #include "tests/support/scripted_node.h"
 
 namespace xylem::net {
@@ -526,6 +527,23 @@ TEST(AddressTowards, IsThisHostsOwnEndOfTheWay) {
   const auto name = address_towards("node01");
   ASSERT_FALSE(name);
   EXPECT_EQ(name.error().code, Code::kInvalidArgument);
+}
+
+std::string listening_host_for(std::string_view front_end) {
+  const auto addresses = parse_addresses(front_end);
+  EXPECT_TRUE(addresses) << front_end;
+  return listening_host(*addresses, {{"e0", "10.1.0.1", false}, {"lo", "127.0.0.1", true}});
+}
+
+TEST(ListeningHost, IsInTheNetworkOfTheFrontEnd) {
+  EXPECT_EQ(listening_host_for("127.0.0.1:4711"), "127.0.0.1");
+  EXPECT_EQ(listening_host_for("unix:/dev/shm/x/socket,127.0.0.1:4711"), "127.0.0.1");
+  EXPECT_EQ(listening_host_for("10.1.0.1:4711,10.2.0.1:4711"), "0.0.0.0");
+}
+
+TEST(ListeningHost, IsLoopbackWithoutAHostOrARoute) {
+  EXPECT_EQ(listening_host_for("unix:/dev/shm/x/socket"), "127.0.0.1");
+  EXPECT_EQ(listening_host_for("255.255.255.255:4711"), "127.0.0.1");  // Needs SO_BROADCAST.
 }
 
 }  // namespace

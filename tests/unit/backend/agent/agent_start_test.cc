@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/pipe.h"
 #include "base/run_contract.h"
@@ -87,6 +88,26 @@ TEST_F(AgentStartTest, DecidesHowLongTheAgentStays) {
   EXPECT_EQ(found.first_linger, 0);
   EXPECT_LT(found.finish_patience, ranks.finish_patience);
   EXPECT_GT(found.idle_interval, ranks.idle_interval) << "there are no rings to drain";
+}
+
+TEST_F(AgentStartTest, StartsTheCommunicationProcessesOfTheSameRunAndInstallation) {
+  AgentStart start;
+  start.run = "3a";
+  start.address = "10.0.0.1:4711";
+  start.folder = "/dev/shm/xylem-0-3a";
+  start.host = "node07";
+  start.tls = false;
+  start.log_level = "debug";
+  const CommProcessSetting setting = comm_process_setting(start, "key-of-the-host");
+  const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  EXPECT_EQ(setting.program, (here / "xylem-commproc").string());
+  EXPECT_EQ(setting.run, start.run);
+  EXPECT_EQ(setting.front_end, start.address);
+  EXPECT_EQ(setting.folder, start.folder);
+  EXPECT_EQ(setting.host, start.host);
+  EXPECT_EQ(setting.host_key, "key-of-the-host");
+  EXPECT_FALSE(setting.tls);
+  EXPECT_EQ(setting.log_level, "debug");
 }
 
 TEST_F(AgentStartTest, FitsTheJournalIntoTheLimitOfFileSizes) {

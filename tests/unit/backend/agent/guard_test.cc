@@ -538,6 +538,26 @@ TEST_F(Sweep, LeavesWhoHoldsTheFolderAloneUntilTheLastIsGone) {
   EXPECT_EQ(sweep(), 1u);
 }
 
+TEST_F(Sweep, LeavesAFolderWithASocketInUseUntilItsProcessEnds) {
+  const std::string path = make("commproc"), socket = path + "/commproc-3";
+  std::ofstream(socket).flush();
+  {
+    const SocketFolder folder(socket);
+    EXPECT_EQ(sweep(), 0u);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(Sweep, LeavesAFolderWithASocketToTheAgentThatLives) {
+  const std::string path = make("commproc"), socket = path + "/commproc-3";
+  RunFolder agent(path);
+  agent.hold();
+  std::ofstream(socket).flush();
+  { const SocketFolder folder(socket); }
+  EXPECT_TRUE(std::filesystem::exists(path));
+  EXPECT_FALSE(std::filesystem::exists(socket));
+}
+
 TEST_F(Sweep, LeavesWhoRegistersAlone) {
   RunFolder folder(make("starting"));
   ASSERT_TRUE(folder.try_lock());

@@ -7,12 +7,15 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "backend/agent/quiet_segment.h"
 #include "backend/agent/segment.h"
@@ -174,6 +177,52 @@ TEST(QuietSegment, TakesAProcessOfTheSameNumberForEnded) {
   const auto held = hold_quietly(earlier);
   ASSERT_TRUE(held) << held.error().message;
   EXPECT_FALSE(held->pidfd);
+}
+
+TEST(QuietSegment, IsMadeForTheSelectedRanksOfThisHost) {
+  const Sleeper rank({"PMI_RANK=3", "PMI_SIZE=8"}), other({"HOME=/"});
+  RankSelection selection;
+  selection.listed = {{rank.pid(), Rank{3}}};
+  selection.size = 8;
+  const auto present = hold_selected(selection);
+  ASSERT_TRUE(present) << present.error().message;
+  ASSERT_EQ(present->held.size(), 1u);
+  EXPECT_EQ(present->held.front().pid, rank.pid());
+  EXPECT_EQ(present->note, "");
+}
+
+/// A table with one process. Nobody may read its environment.
+class UnreadableProcess : public ::testing::Test {
+ protected:
+  UnreadableProcess() {
+    std::string name = "/tmp/xylem-proc-test-XXXXXX";
+    root_ = ::mkdtemp(name.data());
+    const std::filesystem::path process = std::filesystem::path(root_) / "17";
+    std::filesystem::create_directory(process);
+    std::ofstream(process / "stat") << "17 (app) S 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 99";
+    std::ofstream(process / "cmdline") << "app";
+    std::ofstream(process / "environ");
+    ::chmod((process / "environ").c_str(), 0);
+    ::chmod(root_.c_str(), 0755);
+  }
+  ~UnreadableProcess() override { std::filesystem::remove_all(root_); }
+  std::string root_;
+};
+
+// Root may read everything.
+[[noreturn]] void exit_with_note_for(const std::string& root) {
+  constexpr uid_t kNobody = 65534;
+  if (::geteuid() == 0 && ::setuid(kNobody) != 0) std::_Exit(2);
+  RankSelection selection;
+  selection.is_named = true;
+  const auto present = hold_selected(selection, root);
+  const bool is_noted =
+      present && present->held.empty() && present->note == "1 processes may not be read";
+  std::_Exit(is_noted ? 0 : 1);
+}
+
+TEST_F(UnreadableProcess, IsNotedIfNoRankWasFound) {
+  EXPECT_EXIT(exit_with_note_for(root_), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(QuietSegment, IsMadeForEachRankThatHasNotEnded) {

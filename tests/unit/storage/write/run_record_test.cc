@@ -69,6 +69,18 @@ TEST_F(RunRecordTest, ReplacesTheEarlierRunWhenTheNewRunHasData) {
   EXPECT_EQ(files(), 1u);
 }
 
+TEST_F(RunRecordTest, KeepsDataThoughTheEarlierRunCouldNotBeDeleted) {
+  make_earlier_run();
+  RunRecord record = open(options("new", true));
+  const std::string aside = path_ + ".before-new", copy = path_ + ".copy";
+  std::filesystem::copy_file(aside, copy);
+  record_a_process(record);
+  std::filesystem::rename(copy, aside);  // As if it were still there.
+  end_store(record);
+  EXPECT_FALSE(record.end(true, true));
+  EXPECT_EQ(run_in_file(), "new");
+}
+
 TEST_F(RunRecordTest, RestoresTheEarlierRunWhenTheNewRunHasNoData) {
   make_earlier_run();
   RunRecord record = open(options("new", true));

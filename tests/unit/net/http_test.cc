@@ -71,7 +71,7 @@ class Client {
     const Nanos deadline = monotonic_now() + kPatience;
     std::string text;
     std::array<char, 4096> piece{};
-    while (monotonic_now() < deadline && (end.empty() || text.find(end) == text.npos)) {
+    while (monotonic_now() < deadline && (end.empty() || text.find(end) == std::string::npos)) {
       pollfd waiting{fd_.get(), POLLIN, 0};
       if (::poll(&waiting, 1, 100) <= 0) continue;
       const ssize_t got = ::recv(fd_.get(), piece.data(), piece.size(), 0);

@@ -307,9 +307,8 @@ TEST_F(TreeApiTest, TakesTheLargestTimeOutForNever) {
   frontend::Stream ask = *opened;
   EXPECT_TRUE(tree_->wait_for_leaves(1, kNever));
   EXPECT_TRUE(ask.multicast({{1, std::int64_t{5}}}, kNever));
-  auto wave =
-      std::async(std::launch::async, [ask, kNever]() mutable { return ask.receive(kNever); });
-  auto event = std::async(std::launch::async, [this, kNever] {
+  auto wave = std::async(std::launch::async, [ask]() mutable { return ask.receive(kNever); });
+  auto event = std::async(std::launch::async, [this] {
     while (auto next = tree_->next_event(kNever)) {
       if (next->kind == frontend::TreeEvent::Kind::kLeft) return true;
     }

@@ -201,7 +201,7 @@ class UnreadableProcess : public ::testing::Test {
     std::filesystem::create_directory(process);
     std::ofstream(process / "stat") << "17 (app) S 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 99";
     std::ofstream(process / "cmdline") << "app";
-    std::ofstream(process / "environ");
+    std::ofstream(process / "environ") << "";
     ::chmod((process / "environ").c_str(), 0);
     ::chmod(root_.c_str(), 0755);
   }

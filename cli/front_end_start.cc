@@ -137,6 +137,14 @@ Result<launch::FrontEndProcess> start_with_plugins(const std::string& program, l
                                         std::move(copies), say);
 }
 
+// The front end of the run is gone, and no other one continues the run. What it had set aside goes
+// back to its place.
+void put_back_earlier_run(const std::string& store, const std::string& run) {
+  auto replaced = storage::ReplacedRun::of_former(store, run);
+  if (!replaced.holds()) return;
+  if (auto undone = replaced.undo(); !undone) say(undone.error().message);
+}
+
 launch::JobReach job_reach(const std::vector<std::string>& command, Reach reach) {
   if (reach != Reach::kJob) return {reach == Reach::kOtherHosts, reach == Reach::kOtherHosts};
   const char* path = std::getenv("PATH");
@@ -171,14 +179,12 @@ Result<Started> start_front_end(const RunOptions& options, const std::vector<std
   launch.run = setup.run;
   launch.key = setup.key;
   const std::string store = setup.store;
-  // What a front end that dies at its start had set aside.
-  auto replaced = storage::ReplacedRun::of_former(store, setup.run);
   auto front_end = start_with_plugins(installation->frontend, std::move(setup), std::move(sockets));
   if (!front_end) {
+    put_back_earlier_run(store, launch.run);
     if (folder) folder->remove();
     return unexpected(std::move(front_end.error()));
   }
-  replaced.release();
   if (!options.start.tls) {
     std::fputs("xylem: --tls off: others on the network can read and change data on TCP links\n",
                stderr);
@@ -220,8 +226,7 @@ namespace {
 void clear_up(Started& started, const Result<void>& ended) {
   if (!ended) {
     say(ended.error().message);
-    // What nobody has put back, or replaced by something: it puts itself back.
-    static_cast<void>(storage::ReplacedRun::of_former(started.store, started.run));
+    put_back_earlier_run(started.store, started.run);
   }
   if (started.agents) started.agents->wait_for_end(kAgentPatience);
   if (started.folder) started.folder->remove();

@@ -99,6 +99,20 @@ TEST_F(ReplacedRunTest, IsLoggedOnceWhenItCannotBeDeleted) {
   ASSERT_EQ(::chmod(folder_.c_str(), 0700), 0);
 }
 
+TEST_F(ReplacedRunTest, OfAFormerProcessStaysAsideUntilSomebodyDecides) {
+  std::ofstream(path_) << "new";
+  std::ofstream(path_ + ".before-new") << "old";
+  { const auto former = ReplacedRun::of_former(path_, "new"); }
+  EXPECT_TRUE(std::filesystem::exists(path_ + ".before-new"));
+  auto former = ReplacedRun::of_former(path_, "new");
+  ASSERT_TRUE(former.holds());
+  EXPECT_TRUE(former.undo());
+  std::string text;
+  std::ifstream(path_) >> text;
+  EXPECT_EQ(text, "old");
+  EXPECT_FALSE(former.holds());
+}
+
 TEST_F(ReplacedRunTest, IsGoneWhenTheNewOneIsKept) {
   make_run(Content::kAProcess);
   {

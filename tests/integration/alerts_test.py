@@ -52,7 +52,7 @@ class AlertsTest(WholeSystemTest):
         report = self.xylem("report", store.path)
         self.assertIn(rows[0]["text"], report.stdout)
         self.assertEqual(json.loads(self.xylem("report", store.path, "--json").stdout)["alerts"][0]["text"],
-                         store.value("SELECT text FROM alert ORDER BY until_ns IS NOT NULL, at_ns, id"))
+                         store.rows("SELECT text FROM alert ORDER BY until_ns IS NOT NULL, at_ns, id")[0]["text"])
 
     def test_a_rule_that_is_off_tells_nothing_and_a_wrong_one_is_refused(self):
         config = self.configure(imbalance="much")

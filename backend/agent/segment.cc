@@ -150,6 +150,7 @@ void Segment::read_progress() {
     to.chunk_position = std::clamp(from.chunk_position, oldest, head);
     to.chunk_events = from.chunk_events;
     to.chunk_calls = from.chunk_calls;
+    to.charged_ns = std::max<std::int64_t>(0, from.charged_ns);
   }
 }
 
@@ -278,6 +279,24 @@ std::uint64_t Segment::recorded_calls(std::uint32_t ring, FunctionId function) c
   return calls - std::min(calls, lost);
 }
 
+std::optional<OpenCall> Segment::under_way(std::uint32_t ring) const noexcept {
+  constexpr int kTries = 4;
+  const capture::CallUnderWay& from = ring_at(ring).under_way;
+  for (int i = 0; i < kTries; ++i) {
+    const std::uint64_t begin = from.begin.load(std::memory_order_acquire);
+    if (begin == 0) return std::nullopt;
+    OpenCall call{begin, FunctionId{}, capture::kNoPeer, capture::kNoComm};
+    const std::uint64_t where = from.where.load(std::memory_order_acquire);
+    const std::uint32_t function = from.function.load(std::memory_order_acquire);
+    if (from.begin.load(std::memory_order_acquire) != begin) continue;
+    call.function = FunctionId{static_cast<std::uint16_t>(function & (kMaxFunctions - 1))};
+    call.peer = std::max(capture::peer_of(where), capture::kNoPeer);
+    call.comm = capture::comm_of(where);
+    return call;
+  }
+  return std::nullopt;
+}
+
 void Segment::freeze() {
   if (!ends_.empty()) return;
   std::vector<std::uint64_t> ends;
@@ -334,11 +353,13 @@ void Segment::advance(std::uint32_t ring, const RingProgress& to) {
   at.chunk_position = std::max(at.chunk_position, to.chunk_position);
   at.chunk_events = std::max(at.chunk_events, to.chunk_events);
   at.chunk_calls = std::max(at.chunk_calls, to.chunk_calls);
+  at.charged_ns = std::max(at.charged_ns, to.charged_ns);
   ThreadRing& shared = ring_at(ring);
   shared.window_position = at.window_position;
   shared.chunk_position = at.chunk_position;
   shared.chunk_events = at.chunk_events;
   shared.chunk_calls = at.chunk_calls;
+  shared.charged_ns = at.charged_ns;
   shared.tail.store(std::min(at.window_position, at.chunk_position), std::memory_order_release);
 }
 

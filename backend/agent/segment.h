@@ -8,6 +8,7 @@
 // and records are copied before use.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +32,15 @@ struct SegmentCounters {
   std::uint64_t lost_receives = 0;       ///< Receives without a record, because the ring was full.
   std::uint64_t untracked_receives = 0;  ///< Receives whose completion could not be followed.
   bool operator==(const SegmentCounters&) const = default;
+};
+
+/// A call that has begun and has not returned, as its thread has published it.
+struct OpenCall {
+  std::uint64_t begin = 0;  ///< Ticks of the segment's clock; never 0.
+  FunctionId function{};
+  std::int32_t peer = capture::kNoPeer;  ///< kNoPeer, or 0 and above.
+  std::uint32_t comm = capture::kNoComm;
+  bool operator==(const OpenCall&) const = default;
 };
 
 /// A mapped segment. Not thread-safe. The process may have ended. The records of a ring are mapped
@@ -93,6 +103,9 @@ class Segment {
   /// Copies up to out.size() records from `position` on; returns how many.
   std::size_t read(std::uint32_t ring, std::uint64_t position,
                    std::span<capture::Record> out) const;
+  /// The call that the ring's thread is in; nullopt if it is in none, or changes too quickly to be
+  /// read: then no call is as old as a microsecond. A sampled call that is not timed is not seen.
+  std::optional<OpenCall> under_way(std::uint32_t ring) const noexcept;
   /// Ignores all records that are written from now on. Call it when the process has ended or the
   /// run is over.
   void freeze();

@@ -12,6 +12,8 @@ struct RingProgress {
   /// Number of records in journalled chunks or in tombstones of chunks.
   std::uint64_t chunk_events = 0;
   std::uint64_t chunk_calls = 0;  ///< Sum of `calls` of these records.
+  /// Time of the run up to which the thread's calls are counted in the times of journalled windows.
+  std::int64_t charged_ns = 0;
   bool operator==(const RingProgress&) const = default;
 };
 

@@ -82,6 +82,7 @@ void record_early_calls() noexcept {
     call.begin = early.begin.load(std::memory_order_relaxed);
     call.result = 0;
     call.end = call.begin;  // When was kept, how long was not.
+    call.thread->ring->under_way.begin.store(0, std::memory_order_release);
     note(call, Meaning{});
     leave();
   }

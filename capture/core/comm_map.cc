@@ -101,11 +101,6 @@ bool CommMap::begin(std::int32_t world_rank, std::int32_t world_size) noexcept {
   return true;
 }
 
-CommEntry* CommMap::set_of(Word key) noexcept {
-  const std::uint64_t mixed = static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15u;
-  return &entries_[(mixed >> 32) % kCommSets * kCommWays];
-}
-
 const CommEntry* CommMap::find_other(Word key) noexcept {
   CommEntry* const set = set_of(key);
   for (CommEntry* at = set; at != set + kCommWays; ++at) {

@@ -75,6 +75,18 @@ class CommMap {
     return __builtin_expect(key == world_key_, 1) ? world_ : find_other(key);
   }
 
+  /// Like find(), but returns null for a communicator that is not in the map, and never calls MPI.
+  /// So it may be used before the real call, whose communicator may be invalid.
+  const CommEntry* find_known(Word comm) noexcept {
+    const Word key = comm & handle_mask_;
+    if (__builtin_expect(key == world_key_, 1)) return world_;
+    CommEntry* const set = set_of(key);
+    for (CommEntry* at = set; at != set + kCommWays; ++at) {
+      if (at->key.load(std::memory_order_acquire) == key && key != 0) return at;
+    }
+    return nullptr;
+  }
+
   /// Adds `comm`, which MPI has just made. Ignores MPI_COMM_NULL.
   void add(Word comm) noexcept;
 
@@ -83,7 +95,10 @@ class CommMap {
 
  private:
   const CommEntry* find_other(Word key) noexcept;
-  CommEntry* set_of(Word key) noexcept;
+  CommEntry* set_of(Word key) noexcept {
+    const std::uint64_t mixed = static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15u;
+    return &entries_[(mixed >> 32) % kCommSets * kCommWays];
+  }
   const CommEntry* learn(Word key) noexcept;
   Members* members_of(Word comm) noexcept;
   Members* intern(Members& candidate) noexcept;

@@ -35,7 +35,10 @@ void close_gate() { process.gate->enabled.store(nullptr, std::memory_order_relea
 
 void give_ring_back(void* thread) {
   if (thread_state.thread == thread) thread_state.thread = nullptr;
-  static_cast<Thread*>(thread)->taken.store(0, std::memory_order_release);
+  auto* ended = static_cast<Thread*>(thread);
+  // The thread may have ended inside a call. A child of fork() shares the ring, but not the call.
+  if (is_on()) ended->ring->under_way.begin.store(0, std::memory_order_release);
+  ended->taken.store(0, std::memory_order_release);
 }
 
 void turn_off(const char* why, const char* more = nullptr) {

@@ -5,6 +5,7 @@
 //   wrapper:  if (!is_on()) return next(f, ...);           capture is off: only the real call
 //             if (!enter(call, f))                         nested call, or thread without a ring
 //               return pass_unrecorded(call, ...);
+//             at(call, comm, peer);                        what it waits for, if that is known now
 //             result = pass(call, ...);                    the real call comes before any record
 //             if (!call.stop(result)) return result;
 //             after_<shape>(call, ...);                    finds the call's meaning, writes records
@@ -186,6 +187,20 @@ XYLEM_INLINE void note_completion(const Call& call, const Meaning& meaning) noex
 /// record gets the present time.
 void note_left_out(Call call, Meaning meaning) noexcept;
 
+/// Makes a timed call visible to the agent as the call under way. enter() does it.
+XYLEM_INLINE void publish(const Call& call) noexcept {
+  CallUnderWay& now = call.thread->ring->under_way;
+  now.where.store(kNowhere, std::memory_order_release);
+  now.function.store(call.function, std::memory_order_release);
+  now.begin.store(call.begin, std::memory_order_release);
+}
+
+/// Adds peer and communicator to a published call.
+XYLEM_INLINE void publish_where(const Call& call, std::int32_t peer, std::uint32_t comm) noexcept {
+  if (call.calls == 0) return;
+  call.thread->ring->under_way.where.store(where_of(peer, comm), std::memory_order_release);
+}
+
 /// Ends a call.
 XYLEM_INLINE void leave() noexcept { thread_state.frame = nullptr; }
 
@@ -278,6 +293,7 @@ XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept {
   thread->pending[function] = 0;
   call.calls = pending;
   call.begin = ticks();
+  publish(call);
   return true;
 }
 
@@ -302,8 +318,13 @@ XYLEM_INLINE Returned pass_unrecorded(const Call& call, Words... words) noexcept
 
 XYLEM_INLINE bool Call::stop(Word returned) noexcept {
   result = static_cast<std::int32_t>(returned);
-  if (calls != 0) end = ticks();
-  return __builtin_expect(thread_state.frame == __builtin_frame_address(0), 1);
+  const bool is_ours = __builtin_expect(thread_state.frame == __builtin_frame_address(0), 1);
+  if (calls != 0) {
+    // Before the time is read, so that a call seen under way ends after it was seen.
+    if (is_ours) thread->ring->under_way.begin.store(0, std::memory_order_release);
+    end = ticks();
+  }
+  return is_ours;
 }
 
 XYLEM_INLINE void write_record(const Call& call, const Meaning& meaning, RecordKind kind,

@@ -32,6 +32,9 @@
 //      calls + inner_calls = sum of its records' calls + lost + pending
 //    Pending calls have no record. They are inner calls, the last calls of a sampled function, or a
 //    call in which the process died. When the process has ended, the agent stores them in a window.
+//  - A thread publishes each timed call before the real call begins (CallUnderWay), and takes it
+//    back before it reads the time at which the call has ended. So a call that is seen under way
+//    ends after it was seen. The processor may delay the store, but not for microseconds.
 //  - Only the agent writes the fields that are marked as written by the agent. It advances `tail`
 //    only after all records before the new `tail` are in its journal.
 //
@@ -45,7 +48,7 @@
 namespace xylem::capture {
 
 constexpr std::uint64_t kSegmentMagic = 0x31676573'6d6c7978;  // "xylmseg1"
-constexpr std::uint32_t kLayoutVersion = 2;
+constexpr std::uint32_t kLayoutVersion = 3;
 
 /// Limits of the layout. Functions are numbered from 0 in the order of the function table.
 constexpr std::uint32_t kMaxFunctions = 1024;
@@ -142,6 +145,35 @@ enum class ClockKind : std::uint32_t {
   kMonotonic = 1,  ///< CLOCK_MONOTONIC in ns.
 };
 
+/// The call that a thread is in. Calls that sampling does not time, inner calls and parts of calls
+/// are not published. Publishing takes five stores into the cache line of `head`. Order of the
+/// stores, each a release store:
+///
+///   where, function | begin = ticks | where = peer and communicator | the call | begin = 0
+///
+/// To read it, load `begin`, then the other fields, then `begin` again, each with acquire. If both
+/// values of `begin` are equal, the fields belong to this call. Peer and communicator may still be
+/// missing. If the reader then finds a record with this begin, the call has ended meanwhile. If a
+/// call was left by an exception or longjmp, it is published until the thread's next call.
+struct CallUnderWay {
+  std::atomic<std::uint64_t> begin;  ///< Ticks of the segment's clock; 0: the thread is in no call.
+  /// Peer (upper half) and communicator (lower half) of the call, as in Record; see where_of().
+  std::atomic<std::uint64_t> where;
+  std::atomic<std::uint32_t> function;
+  std::uint32_t reserved;
+};
+static_assert(sizeof(CallUnderWay) == 24);
+
+/// CallUnderWay::where, and back.
+constexpr std::uint64_t where_of(std::int32_t peer, std::uint32_t comm) {
+  return std::uint64_t{static_cast<std::uint32_t>(peer)} << 32 | comm;
+}
+constexpr std::int32_t peer_of(std::uint64_t where) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(where >> 32));
+}
+constexpr std::uint32_t comm_of(std::uint64_t where) { return static_cast<std::uint32_t>(where); }
+constexpr std::uint64_t kNowhere = where_of(kNoPeer, kNoComm);
+
 struct alignas(64) ThreadRing {
   // Written by the thread.
   std::atomic<std::uint64_t> head;   ///< Records published so far.
@@ -152,7 +184,7 @@ struct alignas(64) ThreadRing {
   std::atomic<std::uint64_t> lost_messages;       ///< Dropped records with kRecordSend.
   std::atomic<std::uint64_t> lost_message_bytes;  ///< Payload of these records.
   std::atomic<std::uint64_t> lost_receives;       ///< Dropped records with kRecordReceive.
-  std::uint64_t pad1[3];
+  CallUnderWay under_way;
 
   // Written by the agent; on a separate cache line.
   alignas(64) std::atomic<std::uint64_t> tail;  ///< Records with smaller numbers may be
@@ -163,7 +195,9 @@ struct alignas(64) ThreadRing {
   std::uint64_t chunk_events;  ///< Number of records stored in chunks. Records taken while chunks
                                ///< were off are not included.
   std::uint64_t chunk_calls;   ///< Sum of `calls` of these records.
-  std::uint64_t pad2[3];
+  /// Time of the run up to which the thread's calls are counted in the times of journalled windows.
+  std::int64_t charged_ns;
+  std::uint64_t pad2[2];
 
   // Written by the thread: record n is in block `block_of[n / B % 64]`. The entry is set before the
   // first record in that block is published.

@@ -117,6 +117,22 @@ SHAPES = {
     "comm_free": ("before_comm_free(call, {comm});", "after_comm_free(call);"),
 }
 
+# A shape: its line that tells the agent what a blocking call waits for. It comes last before the
+# real call.
+PLACES = {
+    "send": "at(call, {comm}, {dest});",
+    "recv": "at(call, {comm}, {source});",
+    "sendrecv": "at_source_or(call, {comm}, {source}, {dest});",
+    "probe": "at(call, {comm}, {source});",
+    "mprobe": "at(call, {comm}, {source});",
+    "mrecv": "at_request(call);",
+    "wait": "at_request(call);",
+} | dict.fromkeys(("bcast", "gather", "gatherv", "scatter", "scatterv", "reduce"),
+                  "at(call, {comm}, {root});") | dict.fromkeys(
+    ("barrier", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce",
+     "reduce_scatter", "reduce_scatter_block", "neighbor_allgather", "neighbor_alltoall",
+     "neighbor_alltoallv", "neighbor_alltoallw"), "at(call, {comm});")
+
 BY_HAND = "by_hand"
 CONVERSION = re.compile("_(c2f|f2c|f2f08|f082f|c2f08|f082c)$")
 MADE_BY = "// Made by capture/generate/generate_wrappers.py; do not edit.\n"
@@ -212,12 +228,13 @@ def wrapper(function, number):
     passes = f"pass_unrecorded<{returned}>({', '.join(['call'] + words)})"
     own = f"own<{returned}>({', '.join([f'k{name}'] + words)})"
     before, after = SHAPES.get(function.shape, ("", ""))
+    place = PLACES.get(function.shape, "") if function.mode == "-" else ""
     # Only an int is a return code; handles, addresses and times are not.
     code = "result" if function.returns == "int" else "0"
     lines = [f"XYLEM_RECORDING {returned} record_{name}({declared}) {{",
              "  Call call;",
              f"  if (!enter(call, k{name})) return {passes};"]
-    lines += [f"  {function.fill(before)}"] if before else []
+    lines += [f"  {function.fill(line)}" for line in (before, place) if line]
     lines += [f"  const {returned} result = {goes_on};",
               f"  if (!call.stop({code})) return result;"]
     lines += [f"  {function.fill(after)}", "  leave();"] if after else ["  close_plain(call);"]

@@ -13,6 +13,29 @@
 
 namespace xylem::capture {
 
+// ---- before the real call ----
+
+/// Tells the agent the communicator of the call, and the world rank of `rank`, the other side or the
+/// root. `rank` is negative if there is none.
+XYLEM_INLINE void at(const Call& call, Word comm, std::int32_t rank = kNoPeer) noexcept {
+  if (call.calls == 0) return;
+  const CommEntry* entry = comms.find_known(comm);
+  if (entry != nullptr) publish_where(call, entry->members->world_rank(rank), entry->identity);
+}
+
+/// For a call with two other sides. It usually waits for the side from which it receives.
+XYLEM_INLINE void at_source_or(const Call& call, Word comm, std::int32_t source,
+                               std::int32_t dest) noexcept {
+  at(call, comm, source >= 0 ? source : dest);
+}
+
+/// For a call that waits for one request or message. Call it after the request is claimed.
+XYLEM_INLINE void at_request(const Call& call) noexcept {
+  if (call.tracked != nullptr) publish_where(call, call.tracked->peer, call.tracked->comm);
+}
+
+// ---- bytes ----
+
 /// Payload size of `count` elements, in bytes.
 XYLEM_INLINE std::uint64_t payload(std::int64_t count, Word datatype) noexcept {
   // MPICH: 0x4c marks a predefined datatype, bits 8 to 15 are its size.

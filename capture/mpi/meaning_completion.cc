@@ -68,16 +68,21 @@ Word before_completion(const Call& call, std::int32_t count, Word array, Word st
     count_untracked();
     return statuses;
   }
-  bool any = false;
+  const TrackedRequest* one = nullptr;
+  std::uint32_t found = 0;
   TrackedRequest** const tracked = thread.requests;
   Word* const handles = thread.request_handles;
   for (std::uint32_t i = 0; i < wanted; ++i) {
     handles[i] = load_handle(array, i);
     tracked[i] = handles[i] == process.abi.request_null ? nullptr : requests.claim(handles[i]);
-    any = any || tracked[i] != nullptr;
+    if (tracked[i] == nullptr) continue;
+    one = tracked[i];
+    ++found;
   }
   thread.request_count = wanted;
-  return any && statuses == ignore ? reinterpret_cast<Word>(thread.statuses) : statuses;
+  // Of several receives the agent is told none: any of them may be the late one.
+  if (found == 1) publish_where(call, one->peer, one->comm);
+  return found != 0 && statuses == ignore ? reinterpret_cast<Word>(thread.statuses) : statuses;
 }
 
 void after_unfinished(const Call& call, Word array, Word statuses) noexcept {

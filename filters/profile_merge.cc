@@ -35,11 +35,15 @@ wire::ProfileWindow merge_profile_windows(std::vector<wire::ProfileWindow> windo
     append(merged.matrix, window.matrix);
     append(merged.accounts, window.accounts);
     append(merged.waits, window.waits);
+    append(merged.under_way, window.under_way);
+    append(merged.earlier, window.earlier);
   }
   sort_by_process(merged.rows);
   sort_by_process(merged.matrix);
   sort_by_process(merged.accounts);
   sort_by_process(merged.waits);
+  sort_by_process(merged.under_way);
+  sort_by_process(merged.earlier);
   return merged;
 }
 

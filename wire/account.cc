@@ -5,7 +5,7 @@
 namespace xylem::wire::internal {
 namespace {
 
-constexpr std::size_t kAccountWords = 13;
+constexpr std::size_t kAccountWords = 16;
 constexpr std::size_t kFewestAccountWords = 8;  // As written before receives were counted.
 constexpr std::size_t kLossWords = 2;
 constexpr std::uint16_t kNoFunction = 65535;
@@ -33,6 +33,9 @@ void write(const AccountRow& row, schema::AccountRow::Builder out) {
   out.setInside(row.inside ? raw(*row.inside) : kNoFunction);
   out.setStopped(row.stopped);
   out.setOutside(row.outside);
+  out.setSinceNs(row.since_ns);
+  out.setUntilNs(row.until_ns);
+  out.setThreads(row.threads);
   auto losses = out.initLossByFunction(static_cast<unsigned>(row.loss_by_function.size()));
   unsigned i = 0;
   for (const LossRow& loss : row.loss_by_function) {
@@ -63,6 +66,9 @@ void read(schema::AccountRow::Reader in, std::size_t size, AccountRow& row) {
   if (in.getInside() != kNoFunction) row.inside = FunctionId{in.getInside()};
   row.stopped = in.getStopped();
   row.outside = in.getOutside();
+  row.since_ns = in.getSinceNs();
+  row.until_ns = in.getUntilNs();
+  row.threads = in.getThreads();
   const auto losses = in.getLossByFunction();
   row.loss_by_function.reserve(checked_count(losses, kLossWords, size));
   for (const auto loss : losses) {

@@ -93,6 +93,8 @@ Welcome read(schema::Welcome::Reader in) {
   m.features = in.getFeatures();
   m.proof = fixed<Mac>(in.getProof(), "the welcome's proof is not 32 bytes");
   m.node = NodeId{in.getNode()};
+  m.clock = in.getClock();
+  m.root_clock = in.getRootClock();
   return m;
 }
 

@@ -88,6 +88,8 @@ void write(const Welcome& m, schema::Message::Builder message) {
   out.setFeatures(m.features);
   out.setProof(fixed(m.proof));
   out.setNode(raw(m.node));
+  out.setClock(m.clock);
+  out.setRootClock(m.root_clock);
 }
 
 void write(const Proof& m, schema::Message::Builder message) {

@@ -22,8 +22,11 @@ using internal::write;
 constexpr std::size_t kProfileWords = 9;
 constexpr std::size_t kMatrixWords = 4;
 constexpr std::size_t kWaitWords = 4;
-// ProfileWindow with its pointers and the tags of four lists.
-constexpr std::size_t kWindowWords = 12;
+constexpr std::size_t kUnderWayWords = 4;
+constexpr std::size_t kEarlierWords = 5;
+constexpr std::uint32_t kNone = 0xffffffff;
+// ProfileWindow with its pointers and the tags of six lists.
+constexpr std::size_t kWindowWords = 16;
 
 constexpr unsigned kLebBits = 7;
 constexpr std::uint8_t kLebMore = 0x80;
@@ -100,6 +103,26 @@ void write(const WaitRow& row, schema::WaitRow::Builder out) {
   out.setCalls(row.calls);
 }
 
+void write(const UnderWayRow& row, schema::UnderWayRow::Builder out) {
+  out.setLeaf(raw(row.leaf));
+  out.setLane(raw(row.lane));
+  out.setThread(row.thread);
+  out.setFunction(raw(row.function));
+  out.setBeginNs(row.begin_ns);
+  out.setPeer(row.peer ? raw(*row.peer) : kNone);
+  out.setComm(row.comm.value_or(kNone));
+}
+
+void write(const EarlierRow& row, schema::EarlierRow::Builder out) {
+  out.setLeaf(raw(row.leaf));
+  out.setLane(raw(row.lane));
+  out.setFunction(raw(row.function));
+  out.setEstimated(row.estimated);
+  out.setBeginNs(row.begin_ns);
+  out.setEndNs(row.end_ns);
+  out.setTimeNs(row.time_ns);
+}
+
 template <typename T, typename Builders>
 void write_all(const std::vector<T>& rows, Builders out) {
   unsigned i = 0;
@@ -137,6 +160,27 @@ void read(schema::WaitRow::Reader in, std::size_t, WaitRow& row) {
   row.calls = in.getCalls();
 }
 
+void read(schema::UnderWayRow::Reader in, std::size_t, UnderWayRow& row) {
+  row.leaf = LeafId{in.getLeaf()};
+  row.lane = process_lane(in.getLane());
+  row.thread = in.getThread();
+  row.function = FunctionId{in.getFunction()};
+  row.begin_ns = in.getBeginNs();
+  if (in.getPeer() != kNone) row.peer = Rank{in.getPeer()};
+  if (in.getComm() != kNone) row.comm = in.getComm();
+}
+
+void read(schema::EarlierRow::Reader in, std::size_t, EarlierRow& row) {
+  row.leaf = LeafId{in.getLeaf()};
+  row.lane = process_lane(in.getLane());
+  row.function = FunctionId{in.getFunction()};
+  row.estimated = in.getEstimated();
+  row.begin_ns = in.getBeginNs();
+  row.end_ns = in.getEndNs();
+  row.time_ns = in.getTimeNs();
+  require(row.begin_ns <= row.end_ns, "an earlier window ends before it begins");
+}
+
 template <typename T, typename Readers>
 void read_all(Readers in, std::size_t words, std::size_t size, std::vector<T>& rows) {
   rows.resize(checked_count(in, words, size));
@@ -153,6 +197,8 @@ ProfileWindow read(schema::ProfileWindow::Reader in, std::size_t size) {
   read_all(in.getMatrix(), kMatrixWords, size, window.matrix);
   window.accounts = internal::read_accounts(in.getAccounts(), size);
   read_all(in.getWaits(), kWaitWords, size, window.waits);
+  read_all(in.getUnderWay(), kUnderWayWords, size, window.under_way);
+  read_all(in.getEarlier(), kEarlierWords, size, window.earlier);
   return window;
 }
 
@@ -161,7 +207,9 @@ constexpr std::size_t kUsualHistogramWords = 3;
 
 std::size_t guess_words(const ProfileWindow& window) {
   std::size_t words = kWindowWords + window.rows.size() * (kProfileWords + kUsualHistogramWords) +
-                      window.matrix.size() * kMatrixWords + window.waits.size() * kWaitWords;
+                      window.matrix.size() * kMatrixWords + window.waits.size() * kWaitWords +
+                      window.under_way.size() * kUnderWayWords +
+                      window.earlier.size() * kEarlierWords;
   for (const AccountRow& row : window.accounts) words += internal::guess_words(row);
   return words;
 }
@@ -221,6 +269,9 @@ Bytes encode(const ProfileWindow& window) {
         write_all(window.matrix, out.initMatrix(static_cast<unsigned>(window.matrix.size())));
         write_all(window.accounts, out.initAccounts(static_cast<unsigned>(window.accounts.size())));
         write_all(window.waits, out.initWaits(static_cast<unsigned>(window.waits.size())));
+        write_all(window.under_way,
+                  out.initUnderWay(static_cast<unsigned>(window.under_way.size())));
+        write_all(window.earlier, out.initEarlier(static_cast<unsigned>(window.earlier.size())));
       });
 }
 

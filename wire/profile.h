@@ -87,6 +87,34 @@ struct WaitRow {
   bool operator==(const WaitRow&) const = default;
 };
 
+/// Time of a function's calls that passed in an earlier window, and that became known only after
+/// that window was sent. It adds to the time of that window, and counts no calls: calls count in
+/// the window in which they end. Examples are the part of MPI_Init before the rank was known, and a
+/// sampled function's calls between two records.
+struct EarlierRow {
+  LeafId leaf{};
+  Lane lane{};
+  FunctionId function{};
+  bool estimated = false;
+  Nanos begin_ns = 0;  ///< The earlier window.
+  Nanos end_ns = 0;
+  std::uint64_t time_ns = 0;
+  bool operator==(const EarlierRow&) const = default;
+};
+
+/// A call that had not returned at the end of the window. It is sent again with each window until
+/// it returns. Its time in this window is in a ProfileRow.
+struct UnderWayRow {
+  LeafId leaf{};
+  Lane lane{};
+  std::uint32_t thread = 0;
+  FunctionId function{};
+  Nanos begin_ns = 0;
+  std::optional<Rank> peer;           ///< The other side or the root; nullopt: none, or not known.
+  std::optional<std::uint32_t> comm;  ///< Identity of the communicator; nullopt: not known.
+  bool operator==(const UnderWayRow&) const = default;
+};
+
 struct LossRow {
   FunctionId function{};
   std::uint64_t calls = 0;
@@ -120,6 +148,11 @@ struct AccountRow {
   bool stopped = false;  ///< True if a signal has stopped the process.
   bool outside = false;  ///< True if the process is certainly in no call.
   std::vector<LossRow> loss_by_function;
+  /// The time in which the process was watched: from its first call or its registration until its
+  /// end. `since_ns` is 0 if an older agent sent the row; `until_ns` is 0 while the process runs.
+  Nanos since_ns = 0;
+  Nanos until_ns = 0;
+  std::uint32_t threads = 0;  ///< Number of rings: threads that called MPI at the same time.
   bool operator==(const AccountRow&) const = default;
 };
 
@@ -130,13 +163,16 @@ struct ProfileWindow {
   std::vector<MatrixRow> matrix;
   std::vector<AccountRow> accounts;
   std::vector<WaitRow> waits;
+  std::vector<UnderWayRow> under_way;
+  std::vector<EarlierRow> earlier;
   bool operator==(const ProfileWindow&) const = default;
 };
 
 /// Encodes a window as a flat Cap'n Proto segment.
 Bytes encode(const ProfileWindow& window);
 /// Fails with kCorrupt if the bytes are not a window, or if the window ends before it begins. Also
-/// fails if a row has lane 0 (no process) or an invalid histogram. Allocates at most about ten
+/// fails if a row has lane 0 (no process) or an invalid histogram, or if an earlier window ends
+/// before it begins. Allocates at most about ten
 /// times the bytes.
 Result<ProfileWindow> decode_profile_window(std::span<const std::byte> payload);
 

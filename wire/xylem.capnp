@@ -58,6 +58,8 @@ struct Welcome {
   features @1 :UInt64;
   proof @2 :Data;
   node @3 :UInt32;
+  clock @4 :UInt64;              # identity of the sender's clock (net/clock_identity.h); 0: unknown
+  rootClock @5 :UInt64;          # identity of the front end's clock; 0: unknown
 }
 
 struct Proof {
@@ -417,6 +419,9 @@ struct AccountRow {
   inside @14 :UInt16 = 65535;    # function that has not returned; 65535: none, or not known
   stopped @15 :Bool;             # a signal has stopped the process
   outside @16 :Bool;             # no call is in progress; false also if this is not known
+  sinceNs @17 :Int64;            # time of the run from which the process was watched; 0: not known
+  untilNs @18 :Int64;            # its end; 0: it runs
+  threads @19 :UInt32;           # threads that called MPI at the same time; 0: not known
 }
 
 struct WaitRow {
@@ -426,6 +431,28 @@ struct WaitRow {
   peer @2 :UInt32;
   timeNs @3 :UInt64;
   calls @4 :UInt64;
+}
+
+struct UnderWayRow {
+  # A call that had not returned at the end of the window.
+  leaf @0 :UInt32;
+  lane @1 :UInt32;
+  thread @2 :UInt32;
+  function @3 :UInt16;
+  beginNs @4 :Int64;
+  peer @5 :UInt32 = 0xffffffff;  # world rank; 0xffffffff: none, or not known
+  comm @6 :UInt32 = 0xffffffff;  # 0xffffffff: not known
+}
+
+struct EarlierRow {
+  # Time that passed in an earlier window and became known only after that window was sent.
+  leaf @0 :UInt32;
+  lane @1 :UInt32;
+  function @2 :UInt16;
+  estimated @3 :Bool;
+  beginNs @4 :Int64;             # the earlier window
+  endNs @5 :Int64;
+  timeNs @6 :UInt64;
 }
 
 struct LossRow {
@@ -441,4 +468,6 @@ struct ProfileWindow {
   matrix @3 :List(MatrixRow);
   accounts @4 :List(AccountRow);
   waits @5 :List(WaitRow);
+  underWay @6 :List(UnderWayRow);
+  earlier @7 :List(EarlierRow);
 }

@@ -35,6 +35,8 @@ std::string stranger_among(const wire::ProfileWindow& window, const IntervalSet&
   look(window.matrix);
   look(window.accounts);
   look(window.waits);
+  look(window.under_way);
+  look(window.earlier);
   return stranger;
 }
 

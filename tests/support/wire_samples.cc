@@ -61,6 +61,13 @@ Welcome sample_welcome() {
   return m;
 }
 
+Welcome sample_welcome_of_clocks() {
+  Welcome m = sample_welcome();
+  m.clock = 0x0123456789abcdef;
+  m.root_clock = 0xfedcba9876543210;
+  return m;
+}
+
 std::vector<Address> sample_addresses() {
   return {{"10.1.2.3", 40001, "", ""}, {"", 0, "@xylem-1f2e-17", "node12:/dev/shm/xylem"}};
 }
@@ -233,6 +240,7 @@ std::vector<NamedMessage> sample_messages() {
       {"control_of_facts", sample_control_of_facts()},
       {"hello_of_program", sample_hello_of_program()},
       {"control_of_run", sample_control_of_run()},
+      {"welcome_of_clocks", sample_welcome_of_clocks()},
   };
 }
 
@@ -317,6 +325,30 @@ ProfileWindow sample_window() {
   window.matrix = {{LeafId{4}, Lane{2}, Rank{1}, 4096, 8}};
   window.accounts = {account};
   window.waits = {{LeafId{4}, Lane{2}, Rank{0}, 77777, 12}};
+  return window;
+}
+
+ProfileWindow sample_window_of_calls_under_way() {
+  ProfileWindow window = sample_window();
+  AccountRow& account = window.accounts.front();
+  account.since_ns = 1'234'567'890;
+  account.until_ns = 9'876'543'210;
+  account.threads = 3;
+  UnderWayRow receive;
+  receive.leaf = LeafId{4};
+  receive.lane = Lane{2};
+  receive.thread = 1;
+  receive.function = FunctionId{9};
+  receive.begin_ns = 5'000'000'001;
+  receive.peer = Rank{7};
+  receive.comm = 0x12345678;
+  UnderWayRow unknown = receive;
+  unknown.thread = 2;
+  unknown.peer.reset();
+  unknown.comm.reset();
+  window.under_way = {receive, unknown};
+  window.earlier = {{LeafId{4}, Lane{2}, FunctionId{8}, true, -500 * kMillisecond,
+                     -250 * kMillisecond, 249'999'999}};
   return window;
 }
 

@@ -30,6 +30,7 @@ SeriesSample sample_series();
 Tombstone sample_tombstone();
 Tombstone sample_tombstone_of_window();
 ProfileWindow sample_window();
+ProfileWindow sample_window_of_calls_under_way();
 std::vector<Event> sample_events();
 /// Returns three waves. The first has a field of every type, the second has no fields.
 std::vector<Fields> sample_waves();

@@ -19,6 +19,10 @@ wire::Packet window_of(std::uint32_t leaf, std::uint64_t wave, std::uint64_t cal
   row.lane = Lane{1};
   row.calls = calls;
   window.rows.push_back(row);
+  window.under_way.emplace_back().leaf = LeafId{leaf};
+  window.under_way.back().lane = Lane{1};
+  window.earlier.emplace_back().leaf = LeafId{leaf};
+  window.earlier.back().lane = Lane{1};
   wire::PacketId id;
   id.stream = wire::kWindowStream;
   id.wave = wave;
@@ -48,6 +52,8 @@ TEST(WaveMerger, MergesWhenAllExpectedLeavesHaveAnswered) {
   ASSERT_EQ(window->rows.size(), 2u);
   EXPECT_EQ(window->rows[0].calls, 10u);
   EXPECT_EQ(window->rows[1].calls, 20u);
+  EXPECT_EQ(window->under_way.size(), 2u);
+  EXPECT_EQ(window->earlier.size(), 2u);
   EXPECT_EQ(merger.waiting_bytes(), 0u);
 }
 

@@ -76,6 +76,10 @@ TEST(Golden, EveryPayloadIsReadAsItWasMeant) {
   ASSERT_TRUE(window) << window.error().message;
   EXPECT_EQ(*window, testing::sample_window());
 
+  const auto under_way = decode_profile_window(golden("window_of_calls_under_way"));
+  ASSERT_TRUE(under_way) << under_way.error().message;
+  EXPECT_EQ(*under_way, testing::sample_window_of_calls_under_way());
+
   const auto chunk = decode_chunk(golden("chunk"));
   ASSERT_TRUE(chunk) << chunk.error().message;
   EXPECT_EQ(*chunk, testing::sample_events());
@@ -109,6 +113,8 @@ bool write_golden(const std::filesystem::path& folder) {
   good = write("tombstone", encode(testing::sample_tombstone())) && good;
   good = write("tombstone_of_window", encode(testing::sample_tombstone_of_window())) && good;
   good = write("window", encode(testing::sample_window())) && good;
+  good = write("window_of_calls_under_way", encode(testing::sample_window_of_calls_under_way())) &&
+         good;
   good = write("chunk", ChunkEncoder().encode(testing::sample_events())) && good;
   good = write("waves", encode_waves(testing::sample_waves())) && good;
   good = write("fields", encode_fields(testing::sample_waves().front())) && good;

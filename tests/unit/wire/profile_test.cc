@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::sample_window;
+using testing::sample_window_of_calls_under_way;
 
 constexpr std::uint64_t kGreatest = std::numeric_limits<std::uint64_t>::max();
 
@@ -172,6 +173,9 @@ TEST(ProfileWindow, ComesBackAsItWas) {
   const auto back = decode_profile_window(encode(sample_window()));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(*back, sample_window());
+  const auto under_way = decode_profile_window(encode(sample_window_of_calls_under_way()));
+  ASSERT_TRUE(under_way) << under_way.error().message;
+  EXPECT_EQ(*under_way, sample_window_of_calls_under_way());
   ProfileWindow short_of;
   short_of.accounts.resize(1);
   short_of.accounts[0].lane = Lane{1};
@@ -210,7 +214,7 @@ TEST(ProfileWindow, HoldsManyRowsOfAnySize) {
 }
 
 TEST(ProfileWindow, CutShortAnywhereIsRefused) {
-  const Bytes whole = encode(sample_window());
+  const Bytes whole = encode(sample_window_of_calls_under_way());
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     const auto back = decode_profile_window(cut);
@@ -220,16 +224,17 @@ TEST(ProfileWindow, CutShortAnywhereIsRefused) {
 }
 
 TEST(ProfileWindow, WithAnyBitFlippedIsRefusedOrIsAWindow) {
-  xylem::testing::with_each_bit_flipped(encode(sample_window()), [](auto flipped) {
-    const auto back = decode_profile_window(flipped);
-    if (!back) {
-      EXPECT_EQ(back.error().code, Code::kCorrupt);
-      return;
-    }
-    const auto again = decode_profile_window(encode(*back));
-    ASSERT_TRUE(again) << again.error().message;
-    EXPECT_EQ(*again, *back);
-  });
+  xylem::testing::with_each_bit_flipped(encode(sample_window_of_calls_under_way()),
+                                        [](auto flipped) {
+                                          const auto back = decode_profile_window(flipped);
+                                          if (!back) {
+                                            EXPECT_EQ(back.error().code, Code::kCorrupt);
+                                            return;
+                                          }
+                                          const auto again = decode_profile_window(encode(*back));
+                                          ASSERT_TRUE(again) << again.error().message;
+                                          EXPECT_EQ(*again, *back);
+                                        });
 }
 
 TEST(ProfileWindow, OfWhatCannotBeIsRefused) {
@@ -249,6 +254,13 @@ TEST(ProfileWindow, OfWhatCannotBeIsRefused) {
   expect_refused("of no process", [](auto w) { w.initMatrix(1); });
   expect_refused("of no process", [](auto w) { w.initAccounts(1); });
   expect_refused("of no process", [](auto w) { w.initWaits(1); });
+  expect_refused("of no process", [](auto w) { w.initUnderWay(1); });
+  expect_refused("of no process", [](auto w) { w.initEarlier(1); });
+  expect_refused("earlier window ends before it begins", [](auto w) {
+    auto row = w.initEarlier(1)[0];
+    row.setLane(1);
+    row.setEndNs(-1);
+  });
   expect_refused("ends within a number", [](auto w) {
     auto row = w.initRows(1)[0];
     row.setLane(1);

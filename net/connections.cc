@@ -218,6 +218,8 @@ asio::awaitable<Result<void>> Connections::prove(Socket socket, std::string addr
   wire::Welcome welcome;
   welcome.node = options_.node;
   welcome.features = overlay::kFeatureCredits;
+  welcome.clock = options_.clock;
+  welcome.root_clock = host_.root_clock_id();
   AcceptHandshake handshake(options_.key, options_.run, welcome);
   while (!handshake.proved()) {
     auto message = co_await reader.next();
@@ -346,6 +348,8 @@ asio::awaitable<Result<void>> Connections::connect_once(wire::Address address, w
   peer.role = node == kFrontEndNode ? wire::Role::kFrontEnd : wire::Role::kCommProcess;
   peer.address = address.unix_path.empty() ? address.host + ":" + std::to_string(address.port)
                                            : address.unix_path;
+  peer.clock = handshake.welcome().clock;
+  peer.root_clock = handshake.welcome().root_clock;
   host_.on_connected(peer, handshake.welcome().features, *std::move(transport), reader.rest());
   co_return Result<void>();
 }

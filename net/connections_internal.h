@@ -32,6 +32,8 @@ class ConnectionHost {
   /// proof.
   virtual void on_connected(const overlay::Peer& peer, std::uint64_t features,
                             std::unique_ptr<Transport> transport, wire::Bytes already_read) = 0;
+  /// Identity of the front end's clock; 0 if it is not known yet.
+  virtual std::uint64_t root_clock_id() const = 0;
   /// No address of the parent led to a link.
   virtual void on_connect_failed(NodeId node, const Error& why) = 0;
 };

@@ -74,10 +74,12 @@ void FrameQueue::clear() {
   bytes_ = 0;
 }
 
-Link::Link(overlay::LinkId id, bool accepted, bool credits, std::unique_ptr<Transport> transport,
-           wire::Bytes already_read, const asio::any_io_executor& executor, LinkHost& host)
+Link::Link(overlay::LinkId id, bool accepted, bool credits, const overlay::LinkClocks& clocks,
+           std::unique_ptr<Transport> transport, wire::Bytes already_read,
+           const asio::any_io_executor& executor, LinkHost& host)
     : id_(id),
       accepted_(accepted),
+      clocks_(clocks),
       transport_(std::move(transport)),
       host_(host),
       assembler_(std::move(already_read)),
@@ -167,16 +169,17 @@ void Link::close(const std::string& reason) {
 }
 
 overlay::LinkStatus Link::status() const {
-  const overlay::ClockEstimate estimate = clock_.estimate(monotonic_now());
+  const overlay::ClockEstimate estimate = overlay::root_estimate(
+      clock_.estimate(monotonic_now()), clocks_, root_offset_ns_, root_error_ns_);
   overlay::LinkStatus status;
   status.transport = transport_->kind();
   status.queue_bytes = queue_bytes();
   status.sent_bytes = sent_bytes_;
   status.sent_messages = sent_messages_;
   status.round_trip_ns = estimate.round_trip_ns;
-  status.clock_known = estimate.known && root_error_ns_ >= 0;
-  status.offset_ns = estimate.offset_ns + root_offset_ns_;
-  status.error_ns = estimate.error_ns + root_error_ns_;
+  status.clock_known = estimate.known;
+  status.offset_ns = estimate.offset_ns;
+  status.error_ns = estimate.error_ns;
   return status;
 }
 

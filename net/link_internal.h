@@ -20,6 +20,7 @@
 #include "overlay/clock_filter.h"
 #include "overlay/credits.h"
 #include "overlay/node.h"
+#include "overlay/shared_clock.h"
 #include "wire/message.h"
 
 namespace xylem::net {
@@ -90,8 +91,9 @@ class FrameQueue {
 class Link {
  public:
   /// `credits` is true if both sides have kFeatureCredits.
-  Link(overlay::LinkId id, bool accepted, bool credits, std::unique_ptr<Transport> transport,
-       wire::Bytes already_read, const asio::any_io_executor& executor, LinkHost& host);
+  Link(overlay::LinkId id, bool accepted, bool credits, const overlay::LinkClocks& clocks,
+       std::unique_ptr<Transport> transport, wire::Bytes already_read,
+       const asio::any_io_executor& executor, LinkHost& host);
 
   asio::awaitable<Error> run();
 
@@ -102,6 +104,8 @@ class Link {
   /// Makes run() end when the queue is written, at the latest after 1 s.
   void close(const std::string& reason);
   overlay::LinkStatus status() const;
+  /// Identity of the front end's clock as the peer's welcome has told it; 0 if unknown.
+  std::uint64_t root_clock_id() const noexcept { return clocks_.root; }
   /// Sending time (monotonic) of the newest ping that the peer has answered; 0 before the first
   /// answer.
   Nanos answered_ping() const { return answered_ping_; }
@@ -129,6 +133,7 @@ class Link {
 
   const overlay::LinkId id_;
   const bool accepted_;
+  const overlay::LinkClocks clocks_;
   std::unique_ptr<Transport> transport_;
   LinkHost& host_;
 

@@ -259,6 +259,12 @@ class EventLoop::Loop final : public overlay::Network, private LinkHost, private
 
   // ---- links ----
 
+  std::uint64_t root_clock_id() const override {
+    if (options_.is_root) return options_.clock;
+    const auto up = upward_ ? links_.find(*upward_) : links_.end();
+    return up == links_.end() ? 0 : up->second.link->root_clock_id();
+  }
+
   void on_connect_failed(NodeId node, const Error& why) override {
     node_.on_connect_failed(node, why, monotonic_now());
   }
@@ -267,8 +273,9 @@ class EventLoop::Loop final : public overlay::Network, private LinkHost, private
                     std::unique_ptr<Transport> transport, wire::Bytes already_read) override {
     if (stop_called_) return;
     const overlay::LinkId id{++last_link_};
+    const overlay::LinkClocks clocks{options_.clock, peer.clock, peer.root_clock};
     auto link = std::make_shared<Link>(
-        id, peer.accepted, (features & overlay::kFeatureCredits) != 0, std::move(transport),
+        id, peer.accepted, (features & overlay::kFeatureCredits) != 0, clocks, std::move(transport),
         std::move(already_read), context_.get_executor(), static_cast<LinkHost&>(*this));
     links_.emplace(id, Entry{link, peer.accepted});
     node_.on_link_up(id, peer, monotonic_now());

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "base/this_host.h"
 #include "base/unique_fd.h"
 #include "net/key.h"
 #include "overlay/node.h"
@@ -47,6 +48,7 @@ struct RuntimeOptions {
   NodeId node = wire::kNoNode;            ///< Sent in Welcome.
   Nanos proof_deadline = kProofDeadline;  ///< Tests use a shorter deadline.
   bool is_root = false;                   ///< True for the front end. Its clock is the run's clock.
+  std::uint64_t clock = clock_identity();  ///< Identity of this process's clock.
   /// The board with the notices of this process; borrowed. When there is an upward link, the loop
   /// sends the notices of this process and of the children up. The Node does not see these notices.
   /// If `notices` is nullptr, the Node gets notices as messages. The front end uses this.

@@ -30,6 +30,10 @@ struct Peer {
   std::string host_key;
   std::string address;    ///< For people: "10.77.0.3:41234" or "unix".
   bool accepted = false;  ///< True if the peer connected to us, false if we connected to the peer.
+  /// Identities of the peer's clock and of the front end's clock, from the peer's welcome
+  /// (overlay/shared_clock.h). 0 if unknown, and for a peer that connected to us.
+  std::uint64_t clock = 0;
+  std::uint64_t root_clock = 0;
 };
 
 /// State of a link, for reports and clocks.

@@ -63,7 +63,7 @@ struct Welcome {
   std::uint64_t features = 0;  ///< Optional features of the sender, as in Hello::features.
   Mac proof{};                 ///< Proves that the sender knows the key. Made from Hello::nonce.
   NodeId node = kNoNode;
-  /// Identities of CLOCK_MONOTONIC of the sender and of the front end (net/clock_identity.h). Equal
+  /// Identities of CLOCK_MONOTONIC of the sender and of the front end (base/this_host.h). Equal
   /// identities mean the same clock. 0: unknown.
   std::uint64_t clock = 0;
   std::uint64_t root_clock = 0;

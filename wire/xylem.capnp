@@ -58,7 +58,7 @@ struct Welcome {
   features @1 :UInt64;
   proof @2 :Data;
   node @3 :UInt32;
-  clock @4 :UInt64;              # identity of the sender's clock (net/clock_identity.h); 0: unknown
+  clock @4 :UInt64;              # identity of the sender's clock (base/this_host.h); 0: unknown
   rootClock @5 :UInt64;          # identity of the front end's clock; 0: unknown
 }
 

@@ -77,9 +77,9 @@ class LinkTest : public ::testing::Test, private LinkHost {
   void start(bool accepted, wire::Bytes already_read = {}) {
     auto tape = std::make_unique<Tape>(context_);
     tape_ = tape.get();
-    link_ = std::make_unique<Link>(overlay::LinkId{1}, accepted, false, std::move(tape),
-                                   std::move(already_read), context_.get_executor(),
-                                   static_cast<LinkHost&>(*this));
+    link_ = std::make_unique<Link>(overlay::LinkId{1}, accepted, false, overlay::LinkClocks{},
+                                   std::move(tape), std::move(already_read),
+                                   context_.get_executor(), static_cast<LinkHost&>(*this));
     asio::co_spawn(context_, link_->run(), [this](std::exception_ptr, Error why) {
       ended_ = std::move(why);
       writes_ = tape_->writes;

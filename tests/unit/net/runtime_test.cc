@@ -202,7 +202,8 @@ TEST(Runtime, TellsOfAClosedLinkOnceOnBothSides) {
   EXPECT_EQ(client_downs, 1);
 }
 
-TEST(Runtime, MeasuresTheClockOfTheRootWithABound) {
+// Connects to a root and returns what it learns of the root's clock, once it knows it.
+overlay::LinkStatus learn_clock(std::uint64_t own_clock, Nanos at_least_round_trip) {
   const Key key = make_key();
   ScriptedNode server;
   server.down = [](overlay::Network& n, overlay::LinkId, const Error&) { n.stop(0); };
@@ -210,20 +211,44 @@ TEST(Runtime, MeasuresTheClockOfTheRootWithABound) {
   ScriptedNode client;
   overlay::LinkStatus status;
   overlay::LinkId link{};
-  client.up = [&](overlay::Network& n, overlay::LinkId l, const overlay::Peer&) {
+  client.start = [&root](overlay::Network& n) {
+    n.connect({kFrontEndNode, {root.address}}, wire::Hello{});
+  };
+  client.up = [&](overlay::Network& n, overlay::LinkId l, const overlay::Peer& peer) {
+    EXPECT_EQ(peer.root_clock, peer.clock) << "the peer is the root";
     link = l;
     n.set_timer(monotonic_now());
   };
   client.timer = [&](overlay::Network& n) {
     status = n.status(link);
-    if (status.clock_known) return n.stop(0);
+    if (status.clock_known && status.round_trip_ns >= at_least_round_trip) return n.stop(0);
     n.set_timer(monotonic_now() + kMillisecond);
   };
-  EXPECT_EQ(run_client(client, key, root.address), 0);
+  RuntimeOptions options;
+  options.run = "run1";
+  options.key = key;
+  options.clock = own_clock;
+  EXPECT_EQ(run_node(client, std::move(options)), 0);
   EXPECT_EQ(root.wait(), 0);
+  return status;
+}
+
+TEST(Runtime, MeasuresTheClockOfTheRootWithABound) {
+  const overlay::LinkStatus status = learn_clock(clock_identity() + 1, 0);
   EXPECT_GT(status.round_trip_ns, 0);
+  EXPECT_GT(status.error_ns, 0);
   // Both ends have the same clock here, so the true offset is 0.
   EXPECT_LE(std::abs(status.offset_ns), status.error_ns);
+}
+
+TEST(Runtime, KnowsAtOnceThatItHasTheRootsClock) {
+  ASSERT_NE(clock_identity(), 0u);
+  const overlay::LinkStatus status = learn_clock(clock_identity(), 0);
+  EXPECT_EQ(status.offset_ns, 0);
+  EXPECT_EQ(status.error_ns, 0);
+  const overlay::LinkStatus later = learn_clock(clock_identity(), 1);
+  EXPECT_GT(later.round_trip_ns, 0) << "the way is still measured";
+  EXPECT_EQ(later.offset_ns, 0);
 }
 
 // ---- notices ----

@@ -274,11 +274,25 @@ WHERE subject IN ('host', 'lost_host');
 )sql");
 }
 
-constexpr std::array<Migration, 16> kMigrations = {
+/// Version 17. Calls that had not returned at the end of a window, and the time in which a process
+/// was watched.
+void add_calls_under_way(Connection& file) {
+  file.execute(R"sql(
+CREATE TABLE call_under_way(
+  process INTEGER NOT NULL, thread INTEGER NOT NULL, function INTEGER NOT NULL, begin_ns INTEGER,
+  peer INTEGER, comm INTEGER, at_ns INTEGER NOT NULL, PRIMARY KEY(process, thread)) WITHOUT ROWID;
+ALTER TABLE process ADD COLUMN since_ns INTEGER;
+ALTER TABLE process ADD COLUMN until_ns INTEGER;
+ALTER TABLE process ADD COLUMN threads INTEGER;
+)sql");
+}
+
+constexpr std::array<Migration, 17> kMigrations = {
     make_first_tables,        add_notices,         add_lost_messages,    add_succession,
     add_closed_counts,        add_history_of_tree, add_clock_of_process, add_services,
     add_reason_of_node,       add_summaries,       add_alerts,           add_streams,
-    add_index_of_host_values, add_given_up_calls,  add_unwatched_ranks,  add_subject_of_alert};
+    add_index_of_host_values, add_given_up_calls,  add_unwatched_ranks,  add_subject_of_alert,
+    add_calls_under_way};
 
 }  // namespace
 

@@ -22,7 +22,7 @@ struct View {
 constexpr std::array kViews = {
     View{"rank", R"sql(
   SELECT p.world, p.rank, h.name AS host, p.pid, p.program, p.mpi_library, p.leaf, p.lane,
-         p.first_ns, p.last_ns, p.ended, p.clock
+         p.first_ns, p.last_ns, p.ended, p.clock, p.since_ns, p.until_ns, p.threads
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL)sql"},
 
     View{"profile_window", R"sql(
@@ -30,6 +30,13 @@ constexpr std::array kViews = {
          coalesce(f.name, 'function ' || w.function) AS function, w.calls, w.time_ns, w.min_ns,
          w.max_ns, w.bytes, w.estimated, w.histogram
   FROM profile_row w JOIN process p ON p.id = w.process LEFT JOIN function f ON f.id = w.function)sql"},
+
+    // A call that has returned since is followed by rows of a later window.
+    View{"under_way", R"sql(
+  SELECT p.world, p.rank, u.thread, coalesce(f.name, 'function ' || u.function) AS function,
+         u.begin_ns, u.peer, u.comm, u.at_ns
+  FROM call_under_way u JOIN process p ON p.id = u.process LEFT JOIN function f ON f.id = u.function
+  WHERE p.world IS NOT NULL AND NOT p.ended AND u.at_ns >= coalesce(p.last_ns, u.at_ns))sql"},
 
     View{"function_total", R"sql(
   SELECT p.world, p.rank, coalesce(f.name, 'function ' || s.function) AS function, s.calls,

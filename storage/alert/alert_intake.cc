@@ -71,16 +71,16 @@ void AlertIntake::begin(const AlertLimits& limits) {
   }
 }
 
-void AlertIntake::note_row(std::int64_t process, const wire::ProfileWindow& window,
+void AlertIntake::note_row(std::int64_t process, Nanos begin_ns, Nanos end_ns,
                            const wire::ProfileRow& row, std::int64_t function) {
   if (!rules_) return;
-  const bool same = !notes_.empty() && notes_.back().process == process &&
-                    notes_.back().begin_ns == window.begin_ns;
+  const bool same =
+      !notes_.empty() && notes_.back().process == process && notes_.back().begin_ns == begin_ns;
   Note& note = same ? notes_.back() : notes_.emplace_back();
   note.process = process;
   note.leaf = row.leaf;
-  note.begin_ns = window.begin_ns;
-  note.end_ns = window.end_ns;
+  note.begin_ns = begin_ns;
+  note.end_ns = end_ns;
   note.calls += row.calls;
   note.mpi_ns += row.time_ns;
   if (is_collective(function)) {

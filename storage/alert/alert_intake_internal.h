@@ -28,8 +28,9 @@ class AlertIntake {
   /// Continues with the alerts that are open in the file.
   void begin(const AlertLimits& limits);
 
-  void note_row(std::int64_t process, const wire::ProfileWindow& window,
-                const wire::ProfileRow& row, std::int64_t function);
+  /// A row of the window from `begin_ns` to `end_ns`.
+  void note_row(std::int64_t process, Nanos begin_ns, Nanos end_ns, const wire::ProfileRow& row,
+                std::int64_t function);
   void note_account(std::int64_t process, const wire::AccountRow& row);
   void note_window(const IntervalSet& sources, Nanos end_ns);
   /// Notes that windows of `leaf` were given up; nullopt: windows of several hosts. `calls` is the

@@ -261,6 +261,8 @@ class MemoryStore final : public Store {
     // Rows of the matrix and of waits make their process known, as in a table.
     for (const wire::MatrixRow& row : window.matrix) now_.processes[{row.leaf, row.lane}];
     for (const wire::WaitRow& row : window.waits) now_.processes[{row.leaf, row.lane}];
+    for (const wire::UnderWayRow& row : window.under_way) now_.processes[{row.leaf, row.lane}];
+    for (const wire::EarlierRow& row : window.earlier) now_.processes[{row.leaf, row.lane}];
     keep_accounts(wave, window.accounts);
   }
 

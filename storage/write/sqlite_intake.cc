@@ -14,7 +14,9 @@ SqliteIntake::WindowStatements::WindowStatements(Connection& c)
                    "INSERT INTO function_sum(process, function, calls, time_ns, min_ns, max_ns,"
                    " bytes, estimated) VALUES(?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET"
                    " calls = calls + excluded.calls, time_ns = time_ns + excluded.time_ns,"
-                   " min_ns = min(min_ns, excluded.min_ns), max_ns = max(max_ns, excluded.max_ns),"
+                   " min_ns = CASE WHEN excluded.calls = 0 THEN min_ns WHEN calls = 0"
+                   " THEN excluded.min_ns ELSE min(min_ns, excluded.min_ns) END,"
+                   " max_ns = max(max_ns, excluded.max_ns),"
                    " bytes = bytes + excluded.bytes, estimated = max(estimated, "
                    "excluded.estimated)"),
       matrix_sum(c,
@@ -30,9 +32,16 @@ SqliteIntake::WindowStatements::WindowStatements(Connection& c)
       account(c,
               "UPDATE process SET captured = ?3, ring_lost = ?4, windowed = ?5, events = ?6,"
               " event_calls = ?7, ended = ?8, lost_messages = ?9, lost_message_bytes = ?10,"
-              " lost_receives = ?11, untracked_receives = ?12, account_wave = ?2 WHERE id = ?1 AND "
-              "account_wave < ?2"
-              " RETURNING 1"),
+              " lost_receives = ?11, untracked_receives = ?12, account_wave = ?2,"
+              " since_ns = CASE WHEN ?13 > 0 THEN min(coalesce(since_ns, ?13), ?13)"
+              " ELSE since_ns END, until_ns = coalesce(nullif(?14, 0), until_ns),"
+              " threads = nullif(max(coalesce(threads, 0), ?15), 0)"
+              " WHERE id = ?1 AND account_wave < ?2 RETURNING 1"),
+      under_way(c,
+                "INSERT INTO call_under_way VALUES(?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET"
+                " function = excluded.function, begin_ns = excluded.begin_ns,"
+                " peer = excluded.peer, comm = excluded.comm, at_ns = excluded.at_ns"
+                " WHERE excluded.at_ns >= at_ns"),
       ring_loss(c, "INSERT OR REPLACE INTO ring_loss VALUES(?,?,?)"),
       alias(c, "SELECT function FROM function_alias WHERE leaf = ? AND id = ?"),
       any_alias(c, "SELECT EXISTS(SELECT 1 FROM function_alias)") {}
@@ -205,6 +214,12 @@ void SqliteIntake::store_process(LeafId leaf, const wire::ProcessRow& row) {
 void SqliteIntake::store_window(std::uint64_t wave, const wire::ProfileWindow& window) {
   aliases_ = has_aliases();
   store_profile_rows(window);
+  store_earlier_rows(window);
+  for (const wire::UnderWayRow& row : window.under_way) {
+    window_.under_way.run(process_of(row.leaf, row.lane), row.thread,
+                          function_of(row.leaf, row.function), row.begin_ns, row.peer, row.comm,
+                          window.end_ns);
+  }
   for (const wire::MatrixRow& row : window.matrix) {
     window_.matrix_sum.run(process_of(row.leaf, row.lane), row.destination, row.bytes,
                            row.messages);
@@ -218,19 +233,22 @@ void SqliteIntake::store_window(std::uint64_t wave, const wire::ProfileWindow& w
 void SqliteIntake::store_profile_rows(const wire::ProfileWindow& window) {
   ProcessId process{};
   std::uint64_t calls = 0;
+  bool has_rows = false;  // Rows without calls have time of calls that have not ended.
   const auto count_stored = [&] {
-    if (calls != 0) window_.stored.run(process, calls, window.begin_ns, window.end_ns);
+    if (has_rows) window_.stored.run(process, calls, window.begin_ns, window.end_ns);
     calls = 0;
+    has_rows = false;
   };
   for (const wire::ProfileRow& row : window.rows) {
     const ProcessId next = process_of(row.leaf, row.lane);
     if (next != process) count_stored();
     process = next;
+    has_rows = true;
     calls += row.calls;
     const std::int64_t function = function_of(row.leaf, row.function);
     window_.row.run(process, function, window.begin_ns, window.end_ns, row.calls, row.time_ns,
                     row.min_ns, row.max_ns, row.bytes, row.estimated, row.histogram.to_bytes());
-    alerts_.note_row(raw(process), window, row, function);
+    alerts_.note_row(raw(process), window.begin_ns, window.end_ns, row, function);
     window_.function_sum.run(process, function, row.calls, row.time_ns, row.min_ns, row.max_ns,
                              row.bytes, row.estimated);
   }
@@ -238,11 +256,29 @@ void SqliteIntake::store_profile_rows(const wire::ProfileWindow& window) {
   summaries_.note_rows(window.begin_ns, window.rows.size());
 }
 
+// Time that passed in windows that are stored already. It is a row of its own in its window.
+void SqliteIntake::store_earlier_rows(const wire::ProfileWindow& window) {
+  for (const wire::EarlierRow& row : window.earlier) {
+    const ProcessId process = process_of(row.leaf, row.lane);
+    const std::int64_t function = function_of(row.leaf, row.function);
+    window_.row.run(process, function, row.begin_ns, row.end_ns, 0, row.time_ns, 0, 0, 0,
+                    row.estimated, wire::Bytes{});
+    window_.function_sum.run(process, function, 0, row.time_ns, 0, 0, 0, row.estimated);
+    window_.stored.run(process, 0, row.begin_ns, row.end_ns);
+    wire::ProfileRow time;
+    time.leaf = row.leaf;
+    time.time_ns = row.time_ns;
+    alerts_.note_row(raw(process), row.begin_ns, row.end_ns, time, function);
+    summaries_.note_rows(row.begin_ns, 1);
+  }
+}
+
 void SqliteIntake::store_account(std::uint64_t wave, const wire::AccountRow& row) {
   const ProcessId process = process_of(row.leaf, row.lane);
   const bool newest = window_.account.first(
       process, wave, row.captured, row.lost, row.windowed, row.events, row.event_calls, row.ended,
-      row.lost_messages, row.lost_message_bytes, row.lost_receives, row.untracked_receives);
+      row.lost_messages, row.lost_message_bytes, row.lost_receives, row.untracked_receives,
+      row.since_ns, row.until_ns, row.threads);
   if (!newest) return;
   window_.account.reset();
   alerts_.note_account(raw(process), row);

@@ -45,7 +45,8 @@ class SqliteIntake {
  private:
   struct WindowStatements {
     explicit WindowStatements(Connection& connection);
-    Statement row, function_sum, matrix_sum, wait_sum, stored, account, ring_loss, alias, any_alias;
+    Statement row, function_sum, matrix_sum, wait_sum, stored, account, under_way, ring_loss, alias,
+        any_alias;
   };
   struct ChunkStatements {
     explicit ChunkStatements(Connection& connection);
@@ -72,6 +73,7 @@ class SqliteIntake {
   void store_process(LeafId leaf, const wire::ProcessRow& row);
   void store_window(std::uint64_t wave, const wire::ProfileWindow& window);
   void store_profile_rows(const wire::ProfileWindow& window);
+  void store_earlier_rows(const wire::ProfileWindow& window);
   void store_account(std::uint64_t wave, const wire::AccountRow& row);
   void store_chunk(const wire::Packet& packet, const wire::ChunkSummary& summary);
   void store_loss(const wire::Packet& packet, std::optional<std::uint64_t> calls,

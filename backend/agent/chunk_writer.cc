@@ -55,6 +55,7 @@ bool ChunkWriter::write_chunk(WatchedProcess& process, Drain& drain) {
   Draft draft;
   draft.packet.id = next_id(process, drain.leaf);
   events_.clear();
+  orders_.clear();
   for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
     add_ring(process, ring, draft, drain);
   }
@@ -64,6 +65,7 @@ bool ChunkWriter::write_chunk(WatchedProcess& process, Drain& drain) {
   draft.packet.payload = encoder_.encode(events_);
   if (!packets_.write(draft, drain.now)) return false;
   processes_.apply(draft.progress);
+  for (const RingOrder& ring : orders_) process.chunk_order[ring.ring] = ring.order;
   process.chunk_since = 0;
   return true;
 }
@@ -72,6 +74,7 @@ void ChunkWriter::add_ring(const WatchedProcess& process, std::uint32_t ring, Dr
                            Drain& drain) {
   RingMark mark{process.lane, ring, process.segment.progress(ring)};
   const std::uint64_t before = mark.to.chunk_position;
+  ThreadOrder order = process.chunk_order[ring];
   while (events_.size() < wire::kMaxChunkEvents) {
     const std::size_t room = std::min(wire::kMaxChunkEvents - events_.size(), batch_.size());
     const std::span<Record> batch(batch_.data(), room);
@@ -80,7 +83,8 @@ void ChunkWriter::add_ring(const WatchedProcess& process, std::uint32_t ring, Dr
     RunTimes times = records_.times_of(process, drain);
     std::uint64_t calls = 0;
     for (const Record& record : batch.first(count)) {
-      const auto [begin, end] = times.of(record);
+      const auto [mapped_begin, mapped_end] = times.of(record);
+      const auto [begin, end] = order.next(record, mapped_begin, mapped_end);
       events_.push_back(event_of(record, begin, end, ring));
       calls += events_.back().calls;
     }
@@ -89,7 +93,9 @@ void ChunkWriter::add_ring(const WatchedProcess& process, std::uint32_t ring, Dr
     mark.to.chunk_position += count;
     mark.to.chunk_events += count;
   }
-  if (mark.to.chunk_position != before) draft.progress.rings.push_back(mark);
+  if (mark.to.chunk_position == before) return;
+  draft.progress.rings.push_back(mark);
+  orders_.push_back({ring, order});
 }
 
 }  // namespace xylem::backend

@@ -10,6 +10,7 @@
 #include "backend/agent/packet_writer.h"
 #include "backend/agent/record_reader.h"
 #include "backend/agent/watched_process.h"
+#include "backend/leaf/thread_order.h"
 #include "base/clock.h"
 #include "wire/chunk.h"
 #include "wire/packet.h"
@@ -40,6 +41,11 @@ class ChunkWriter {
   bool write_chunk(WatchedProcess& process, Drain& drain);
   void add_ring(const WatchedProcess& process, std::uint32_t ring, Draft& draft, Drain& drain);
 
+  struct RingOrder {
+    std::uint32_t ring = 0;
+    ThreadOrder order;
+  };
+
   PacketWriter& packets_;
   const RecordReader& records_;
   WatchedProcesses& processes_;
@@ -47,6 +53,7 @@ class ChunkWriter {
   wire::ChunkEncoder encoder_;
   std::vector<capture::Record> batch_;
   std::vector<wire::Event> events_;  // Events of the chunk that is being made.
+  std::vector<RingOrder> orders_;    // Of the rings with these events, after them.
 };
 
 }  // namespace xylem::backend

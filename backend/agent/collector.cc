@@ -7,16 +7,15 @@ namespace xylem::backend {
 namespace {
 
 constexpr Nanos kShortestWindow = 1 * kMillisecond;
-// Sums of two of these do not overflow.
-constexpr Nanos kFarthest = 2'000'000'000'000'000'000;
 
 }  // namespace
 
 Collector::Collector(CollectorOptions options, Journal& journal)
     : options_(std::move(options)),
       journal_(journal),
+      clock_(journal.clock_memo()),
       packets_(journal, options_.full_pause),
-      records_(options_.clock, options_.read_pair),
+      records_(options_.clock, options_.read_pair, tick_clock_of(journal.clock_memo())),
       registrations_(options_.host, packets_, processes_),
       silence_(processes_, options_.is_stopped),
       windows_(packets_, records_, silence_, processes_, options_.window_bytes),
@@ -36,6 +35,7 @@ void Collector::add(Lane lane, Segment segment, bool ended, Nanos now) {
   if (is_configured_) segment.set_enabled(control_.enabled);
   WatchedProcess process(lane, std::move(segment), now);
   process.ended = ended;
+  if (ended) process.stopped_at = now;
   processes_.add(std::move(process));
 }
 
@@ -43,7 +43,12 @@ void Collector::process_ended(Lane lane) {
   WatchedProcess* process = processes_.find(lane);
   if (process == nullptr) return;
   process->ended = true;
-  process->segment.freeze();
+  stop(*process);
+}
+
+void Collector::stop(WatchedProcess& process) const {
+  if (process.stopped_at == 0) process.stopped_at = options_.clock();
+  process.segment.freeze();
 }
 
 void Collector::configure(LeafId leaf, const wire::Control& control) {
@@ -60,10 +65,10 @@ void Collector::configure(LeafId leaf, const wire::Control& control) {
 DrainOutcome Collector::drain(Nanos now) { return work(now, false); }
 DrainOutcome Collector::flush(Nanos now) { return work(now, true); }
 
-Drain Collector::begin(Nanos now, bool everything) const {
-  Drain drain{.leaf = leaf_, .control = control_};
-  drain.shift = std::clamp(offset_ns_, -kFarthest / 2, kFarthest / 2) -
-                std::clamp(control_.epoch_ns, -kFarthest / 2, kFarthest / 2);
+Drain Collector::begin(Nanos now, bool everything) {
+  clock_.follow(now, offset_ns_, control_.epoch_ns);
+  journal_.remember(memo_of(records_.ticks(), clock_));
+  Drain drain{.leaf = leaf_, .control = control_, .clock = clock_};
   drain.now = now;
   drain.run_now = drain.read_at = drain.run_time(now);
   drain.round = round_;
@@ -75,13 +80,12 @@ Drain Collector::begin(Nanos now, bool everything) const {
 DrainOutcome Collector::work(Nanos now, bool everything) {
   ++round_;
   for (auto& [lane, process] : processes_) process.segment.retry_mapping();
+  records_.read_clock(processes_, now);
+  if (!is_configured_) return {};
   Drain drain = begin(now, everything);
   drain.run_now = drain.read_at = drain.run_time(std::max(now, options_.clock()));
   DrainOutcome outcome;
-  const double fill = fullest_ring(drain);
-  records_.read_clock(processes_, now);
-  if (!is_configured_) return outcome;
-  outcome.fill = fill;
+  outcome.fill = fullest_ring(drain);
   silence_.look(drain);
   const bool fits = packets_.may_write(now) && write_all(drain);
   outcome.unfinished = fits && drain.is_spent();
@@ -150,7 +154,7 @@ Nanos Collector::next_due(const Drain& drain) const {
 void Collector::stop_capture() {
   for (auto& [lane, process] : processes_) {
     process.segment.set_enabled(false);
-    process.segment.freeze();
+    stop(process);
   }
 }
 

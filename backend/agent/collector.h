@@ -36,6 +36,7 @@
 #include "backend/agent/watched_process.h"
 #include "backend/agent/window_writer.h"
 #include "backend/leaf/journal.h"
+#include "backend/leaf/run_clock.h"
 #include "backend/leaf/tick_clock.h"
 #include "base/clock.h"
 #include "base/ids.h"
@@ -104,6 +105,7 @@ class Collector {
   void configure(LeafId leaf, const wire::Control& control);
   bool is_configured() const noexcept { return is_configured_; }
   /// Sets the offset between clocks: time of the front end = monotonic time of this host + offset.
+  /// Times follow a new offset slowly (backend/leaf/run_clock.h).
   void set_offset(Nanos offset_ns) noexcept { offset_ns_ = offset_ns; }
 
   /// Reads rings and seals windows and chunks that are due.
@@ -144,7 +146,8 @@ class Collector {
  private:
   DrainOutcome work(Nanos now, bool everything);
   bool write_all(Drain& drain);
-  Drain begin(Nanos now, bool everything) const;
+  Drain begin(Nanos now, bool everything);
+  void stop(WatchedProcess& process) const;
   double fullest_ring(const Drain& drain);
   Nanos next_due(const Drain& drain) const;
 
@@ -154,6 +157,7 @@ class Collector {
   LeafId leaf_{};
   wire::Control control_;
   Nanos offset_ns_ = 0;
+  RunClock clock_;
   std::uint64_t round_ = 0;
 
   // Each member borrows members above it.

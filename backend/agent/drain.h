@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/leaf/run_clock.h"
 #include "base/clock.h"
 #include "base/ids.h"
 #include "wire/message.h"
@@ -13,24 +14,29 @@
 namespace xylem::backend {
 
 /// A `Drain` lives for one call of Collector::drain(), flush() or seal_last(). Borrows the control
-/// message.
+/// message and the clock.
 struct Drain {
   LeafId leaf{};
   const wire::Control& control;
-  Nanos shift = 0;  ///< Run time = monotonic time of this host + shift.
+  const RunClock& clock;
 
   Nanos now = 0;      ///< Begin of the drain, monotonic.
   Nanos run_now = 0;  ///< Begin of the drain, run time.
   /// Run time when the drain last read records. All records that it has read ended before this
   /// time.
   Nanos read_at = 0;
+  /// Run time when the drain first looked at the calls under way; 0: not yet. It is later than
+  /// `run_now`. Two clocks may have told it, see RecordReader::look_time().
+  bool has_looked = false;
+  Nanos looked_at_ticks = 0;
+  Nanos looked_at_monotonic = 0;
   std::uint64_t round = 0;  ///< Number of this drain, from 1.
   /// True in a flush: everything is read and sealed, whatever its age. No process writes records
   /// any more.
   bool everything = false;
   std::size_t budget = 0;  ///< Number of records that the drain may still read.
 
-  Nanos run_time(Nanos monotonic) const { return std::max<Nanos>(0, monotonic + shift); }
+  Nanos run_time(Nanos monotonic) const { return clock.to_run(monotonic); }
   bool is_spent() const { return budget == 0; }
   /// A step without records counts as one, so that every drain ends.
   void spend(std::size_t records) { budget -= std::min(budget, std::max<std::size_t>(1, records)); }

@@ -2,6 +2,7 @@
 
 // Reads records from rings and converts their times to the run's clock.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 
 #include "backend/agent/drain.h"
 #include "backend/agent/watched_process.h"
+#include "backend/leaf/slewed_line.h"
 #include "backend/leaf/tick_clock.h"
 #include "base/clock.h"
 #include "capture/core/ring.h"
@@ -19,13 +21,15 @@ namespace xylem::backend {
 /// Converts times of one process's records. Valid until the clock is read again.
 struct RunTimes {
   TickReader ticks;
-  Nanos shift;
+  LineReader line;
   Nanos latest;
 
+  /// A time on the run's clock, from 0 to `latest`.
+  Nanos of(std::uint64_t time) { return std::clamp<Nanos>(line(ticks(time)), 0, latest); }
   /// Begin and end of the record on the run's clock; 0 <= begin <= end <= latest.
   std::pair<Nanos, Nanos> of(const capture::Record& record) {
-    const Nanos end = std::min(std::max<Nanos>(0, ticks(record.end) + shift), latest);
-    return {std::min(std::max<Nanos>(0, ticks(record.begin) + shift), end), end};
+    const Nanos end = of(record.end);
+    return {std::min(of(record.begin), end), end};
   }
 };
 
@@ -38,12 +42,14 @@ class RecordReader {
 
   /// `clock` is the clock of Drain::now; `read_pair` reads the tick counter and this clock
   /// together.
-  RecordReader(std::function<Nanos()> clock, std::function<TickPair()> read_pair)
-      : clock_(std::move(clock)), read_pair_(std::move(read_pair)) {}
+  /// `ticks` is the tick clock of a predecessor, or a new one.
+  RecordReader(std::function<Nanos()> clock, std::function<TickPair()> read_pair, TickClock ticks)
+      : clock_(std::move(clock)), read_pair_(std::move(read_pair)), ticks_(std::move(ticks)) {}
 
   /// Reads a tick pair if a pair is due and at least one process uses the tick counter as its
   /// clock.
   void read_clock(const WatchedProcesses& processes, Nanos now);
+  const TickClock& ticks() const noexcept { return ticks_; }
   /// When to call read_clock() again to make this process readable; 0: not necessary.
   Nanos next_pair(const WatchedProcess& process) const;
 
@@ -56,6 +62,14 @@ class RecordReader {
   /// Copies up to out.size() records from `position` on; returns how many.
   std::size_t read(const WatchedProcess& process, std::uint32_t ring, std::uint64_t position,
                    std::span<capture::Record> out, Drain& drain) const;
+  /// The time of the drain's look at the calls under way, as the clock of the process tells it. The
+  /// first call for a clock reads the clock. Calls that are read under way after it end later,
+  /// except for kSettled.
+  Nanos look_time(const WatchedProcess& process, Drain& drain) const;
+  /// A processor may delay a thread's stores for a moment. So a call that was read under way has
+  /// ended after look_time() less this time.
+  static constexpr Nanos kSettled = 10 * kMicrosecond;
+
   /// The times of records that were read in this drain.
   RunTimes times_of(const WatchedProcess& process, const Drain& drain) const;
 

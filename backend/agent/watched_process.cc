@@ -11,9 +11,11 @@ WatchedProcess::WatchedProcess(Lane number, Segment mapped, Nanos now)
       added_at(now),
       cursors(capture::kMaxThreads),
       windowed(segment.windowed_calls()),
-      silence(now) {
+      silence(now),
+      chunk_order(capture::kMaxThreads) {
   for (std::uint32_t ring = 0; ring < capture::kMaxThreads; ++ring) {
     cursors[ring].position = segment.progress(ring).window_position;
+    is_continued |= cursors[ring].position != 0 || segment.progress(ring).charged_ns != 0;
   }
 }
 

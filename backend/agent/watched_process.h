@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "backend/agent/segment.h"
 #include "backend/agent/silence.h"
 #include "backend/leaf/journal.h"
+#include "backend/leaf/thread_order.h"
 #include "base/clock.h"
 #include "base/ids.h"
 #include "wire/profile.h"
@@ -24,6 +26,10 @@ struct RingCursor {
   std::uint64_t held_position = 0;
   std::uint64_t held_count = 0;
   std::uint64_t held_round = 0;
+  ThreadOrder order;           ///< Of the records that are read into windows.
+  bool is_introduced = false;  ///< The window builder knows what a predecessor has counted.
+  /// The thread's call under way at the last look; empty if it was in none.
+  std::optional<OpenCall> open;
 };
 
 /// A watched process. The writers of a Collector share it. Each writer changes only the part that
@@ -48,6 +54,9 @@ struct WatchedProcess {
   Segment segment;
   Nanos added_at;
   bool ended = false;  ///< The process has ended and writes no more records.
+  /// When the process ended or capture was stopped in it, monotonic; 0: neither. No call of the
+  /// process counts after this time.
+  Nanos stopped_at = 0;
 
   // RegistrationWriter.
   bool announced = false;
@@ -66,7 +75,13 @@ struct WatchedProcess {
   Silence silence;
   bool tells_silence = false;  ///< The process's silence is reported with the next window.
 
+  /// Run time from which the process was watched: the begin of its first call, or its registration
+  /// if that was earlier. 0: not known, because a predecessor began to watch it.
+  Nanos since_ns = 0;
+  bool is_continued = false;  ///< A predecessor has read records of the process.
+
   // ChunkWriter.
+  std::vector<ThreadOrder> chunk_order;  ///< Of each ring: of the records in journalled chunks.
   Nanos chunk_since = 0;  ///< Time since which records wait for a chunk; 0: no record waits.
 
   // LossWriter.

@@ -27,8 +27,11 @@ WindowWriter::WindowWriter(PacketWriter& packets, const RecordReader& records,
 // Each turn reads one slice as far as it goes.
 bool WindowWriter::drain(Drain& drain) {
   while (builder_.is_open() || open_next_slice(drain)) {
+    const bool is_past = drain.everything || builder_.end_ns() <= drain.run_now;
+    if (is_past) look(drain);  // Before the records are read.
     const bool all_read = read_rings(drain);
-    const bool over = all_read && (drain.everything || builder_.end_ns() <= drain.run_now);
+    const bool over = all_read && is_past;
+    if (over) charge_open_calls(drain);
     const bool early = is_any_filling() || builder_.approximate_bytes() >= window_bytes_;
     if (!is_worth_sealing()) {
       if (over) builder_.close();
@@ -50,12 +53,14 @@ bool WindowWriter::is_worth_sealing() const {
 }
 
 Nanos WindowWriter::next_due(const Drain& drain) const {
-  if (!builder_.is_open() || !is_worth_sealing()) return 0;
-  return drain.now + std::max<Nanos>(0, builder_.end_ns() - drain.run_now);
+  if (!builder_.is_open() || (!is_worth_sealing() && !has_open_calls_)) return 0;
+  // A moment later, what is read under way has not ended before the slice.
+  return drain.now + std::max<Nanos>(0, builder_.end_ns() - drain.run_now) +
+         2 * RecordReader::kSettled;
 }
 
 // The slice of the oldest record that waits, or the present one when there is none and a process is
-// to be told of; none of the future.
+// to be told of or is in a call; none of the future.
 bool WindowWriter::open_next_slice(Drain& drain) {
   std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();
   for (const auto& [lane, process] : processes_) {
@@ -70,7 +75,19 @@ bool WindowWriter::open_next_slice(Drain& drain) {
     }
   }
   const std::uint64_t present = slice_of(drain.run_now, drain.control.window_ns);
-  if (oldest > present && !is_worth_sealing()) return false;
+  if (oldest > present) {
+    look(drain);
+    if (!has_open_calls_ && !is_worth_sealing()) return false;
+    // A step of the clock has led back behind a slice that was sealed: its time comes.
+    const bool is_ahead = wire::window_slice(packets_.next_wave(wire::kWindowStream)) > present;
+    if (is_ahead && !is_worth_sealing()) return false;
+    // A few slices that have passed get windows of their own. Older ones get earlier rows.
+    constexpr std::uint64_t kFew = 4;
+    if (has_open_calls_) {
+      oldest = std::max(slice_of(std::max<Nanos>(0, open_since_), drain.control.window_ns),
+                        present - std::min(present, kFew));
+    }
+  }
   open_slice(std::min(oldest, present), drain);
   return true;
 }
@@ -79,6 +96,104 @@ bool WindowWriter::open_next_slice(Drain& drain) {
 void WindowWriter::open_slice(std::uint64_t slice, const Drain& drain) {
   const std::uint64_t next = wire::window_slice(packets_.next_wave(wire::kWindowStream));
   builder_.open(std::max(slice, next), drain.control.window_ns);
+}
+
+// ---- calls under way ----
+
+void WindowWriter::start(LeafId leaf) {
+  builder_ = WindowBuilder(leaf);
+  for (auto& [lane, process] : processes_) {
+    for (RingCursor& cursor : process.cursors) cursor.is_introduced = false;
+  }
+}
+
+// Reads what the threads have published, once in a drain.
+void WindowWriter::look(Drain& drain) {
+  if (std::exchange(drain.has_looked, true)) return;
+  has_open_calls_ = false;
+  open_since_ = drain.run_now;
+  for (auto& [lane, process] : processes_) {
+    if (!records_.is_readable(process, drain)) continue;
+    std::ignore = records_.look_time(process, drain);  // Before the calls are read.
+    for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
+      process.cursors[ring].open = process.segment.under_way(ring);
+      const auto open = published(process, ring, drain);
+      if (open && !process.ended) note_open(process, ring, *open);
+    }
+  }
+}
+
+// Whether a further window is needed for the call.
+void WindowWriter::note_open(const WatchedProcess& process, std::uint32_t ring,
+                             const OpenUntil& open) {
+  const Nanos since = std::max(open.call.begin_ns, builder_.charged_until(process.lane, ring));
+  if (since >= open.until) return;
+  has_open_calls_ = true;
+  open_since_ = std::min(open_since_, since);
+}
+
+void WindowWriter::charge_open_calls(Drain& drain) {
+  builder_.clear_under_way();
+  has_open_calls_ = false;
+  open_since_ = drain.run_now;
+  for (auto& [lane, process] : processes_) {
+    if (!records_.is_readable(process, drain)) continue;
+    for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
+      introduce(process, ring);
+      const auto recorded = next_recorded(process, ring, drain);
+      const auto open = recorded ? recorded : published(process, ring, drain);
+      if (!open) continue;
+      note_begin(process, open->call.begin_ns, drain);
+      builder_.charge_open(lane, open->call, open->until);
+      if (!recorded && !process.ended) note_open(process, ring, *open);
+    }
+  }
+}
+
+// The call of the next record, which has ended after the slice. Calls of a thread follow each
+// other: if it has begun after the slice too, then the thread was in none at the slice's end.
+std::optional<WindowWriter::OpenUntil> WindowWriter::next_recorded(WatchedProcess& process,
+                                                                   std::uint32_t ring,
+                                                                   Drain& drain) {
+  const std::span<const TimedRecord> batch = read_batch(process, ring, RecordReader::kBatch, drain);
+  for (const TimedRecord& timed : batch) {
+    if (timed.record.kind == capture::RecordKind::kCompletion) continue;
+    const FunctionId function{
+        std::min<std::uint16_t>(timed.record.function, std::uint16_t{capture::kMaxFunctions - 1})};
+    return OpenUntil{{ring, function, timed.begin_ns, timed.record.peer, timed.record.comm},
+                     timed.end_ns};
+  }
+  return std::nullopt;
+}
+
+std::optional<WindowWriter::OpenUntil> WindowWriter::published(const WatchedProcess& process,
+                                                               std::uint32_t ring,
+                                                               Drain& drain) const {
+  const RingCursor& cursor = process.cursors[ring];
+  if (!cursor.open || cursor.order.has_ended(cursor.open->begin)) return std::nullopt;
+  Nanos until = records_.look_time(process, drain) - RecordReader::kSettled;
+  if (process.stopped_at != 0) until = std::min(until, drain.run_time(process.stopped_at));
+  RunTimes times = records_.times_of(process, drain);
+  const Nanos begin = cursor.order.after_last(times.of(cursor.open->begin));
+  if (begin >= until) return std::nullopt;
+  return OpenUntil{{ring, cursor.open->function, begin, cursor.open->peer, cursor.open->comm},
+                   until};
+}
+
+// Tells the builder where a predecessor has stopped.
+void WindowWriter::introduce(WatchedProcess& process, std::uint32_t ring) {
+  RingCursor& cursor = process.cursors[ring];
+  if (std::exchange(cursor.is_introduced, true)) return;
+  const RingProgress& progress = process.segment.progress(ring);
+  if (progress.window_position == 0 && progress.charged_ns == 0) return;
+  builder_.resume(process.lane, ring, progress.charged_ns);
+}
+
+void WindowWriter::note_begin(WatchedProcess& process, Nanos begin_ns, const Drain& drain) const {
+  if (process.is_continued) return;
+  if (process.since_ns == 0)
+    process.since_ns = std::max<Nanos>(1, drain.run_time(process.added_at));
+  process.since_ns = std::clamp<Nanos>(begin_ns, 1, process.since_ns);
 }
 
 // ---- reading ----
@@ -99,9 +214,12 @@ std::span<const TimedRecord> WindowWriter::read_batch(const WatchedProcess& proc
   const std::size_t count = records_.read(process, ring, process.cursors[ring].position,
                                           std::span(batch_).first(room), drain);
   RunTimes times = records_.times_of(process, drain);
+  ThreadOrder order = process.cursors[ring].order;
   for (std::size_t i = 0; i < count; ++i) {
     timed_[i].record = batch_[i];
-    std::tie(timed_[i].begin_ns, timed_[i].end_ns) = times.of(batch_[i]);
+    timed_[i].record.thread = ring;
+    const auto [begin, end] = times.of(batch_[i]);
+    std::tie(timed_[i].begin_ns, timed_[i].end_ns) = order.next(batch_[i], begin, end);
   }
   return std::span<const TimedRecord>(timed_).first(count);
 }
@@ -110,6 +228,7 @@ std::span<const TimedRecord> WindowWriter::read_batch(const WatchedProcess& proc
 // known: then as many records are read as such a group can have.
 bool WindowWriter::read_ring(WatchedProcess& process, std::uint32_t ring, Drain& drain) {
   RingCursor& cursor = process.cursors[ring];
+  introduce(process, ring);
   std::size_t room = RecordReader::kBatch;
   for (;;) {
     if (drain.is_spent() || builder_.approximate_bytes() >= window_bytes_) return false;
@@ -122,6 +241,12 @@ bool WindowWriter::read_ring(WatchedProcess& process, std::uint32_t ring, Drain&
                       cursor.held_position == cursor.position && cursor.held_count == batch.size();
     const std::size_t taken =
         builder_.add(process.lane, batch, is_all && (held || process.ended || drain.everything));
+    if (taken > 0) {
+      if (cursor.position == 0) note_begin(process, batch.front().begin_ns, drain);
+      for (const TimedRecord& timed : batch.first(taken)) {
+        cursor.order.next(timed.record, timed.begin_ns, timed.end_ns);
+      }
+    }
     cursor.position += taken;
     drain.spend(taken);
     const std::size_t left = batch.size() - taken;
@@ -152,15 +277,25 @@ bool WindowWriter::is_any_filling() const {
   return false;
 }
 
-void WindowWriter::count_ended(const Drain& drain) {
+void WindowWriter::count_ended(Drain& drain) {
   for (auto& [lane, process] : processes_) {
     if (!process.ended || process.final_counted || !records_.is_readable(process, drain)) continue;
     if (!process.is_read(drain.control.chunks)) continue;
     if (!builder_.is_open()) open_slice(slice_of(drain.run_now, drain.control.window_ns), drain);
     tell_sudden_end(process.segment, whereabouts(process.segment, builder_, lane));
+    const Nanos until =
+        process.stopped_at != 0 ? drain.run_time(process.stopped_at) : drain.run_now;
+    look(drain);
+    for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
+      const auto open = published(process, ring, drain);
+      if (!open || pending_calls(process, open->call.function) == 0) continue;
+      introduce(process, ring);
+      note_begin(process, open->call.begin_ns, drain);
+      builder_.end_open(lane, open->call, open->until);
+    }
     for (const FunctionId function : process.segment.function_ids()) {
       const std::uint64_t pending = pending_calls(process, function);
-      if (pending != 0) builder_.add_calls(lane, function, pending);
+      if (pending != 0) builder_.add_calls(lane, function, pending, until);
     }
     process.final_counted = true;
   }
@@ -237,8 +372,10 @@ void WindowWriter::fill_accounts(wire::ProfileWindow& window, Progress& progress
     for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
       RingMark mark{lane, ring, process.segment.progress(ring)};
       const std::uint64_t position = process.cursors[ring].position;
-      if (position <= mark.to.window_position) continue;
-      mark.to.window_position = position;
+      const Nanos charged = builder_.charged_until(lane, ring);
+      if (position <= mark.to.window_position && charged <= mark.to.charged_ns) continue;
+      mark.to.window_position = std::max(mark.to.window_position, position);
+      mark.to.charged_ns = std::max(mark.to.charged_ns, charged);
       if (!drain.control.chunks)
         mark.to.chunk_position = std::max(mark.to.chunk_position, position);
       progress.rings.push_back(mark);
@@ -262,6 +399,12 @@ wire::AccountRow WindowWriter::account_of(const WatchedProcess& process, const D
   row.untracked_receives = counters.untracked_receives;
   row.windowed = process.windowed + builder_.calls(process.lane);
   row.ended = process.final_counted;
+  row.since_ns = process.since_ns;
+  if (row.since_ns == 0 && !process.is_continued) {
+    row.since_ns = std::max<Nanos>(1, drain.run_time(process.added_at));
+  }
+  if (row.ended) row.until_ns = std::max<Nanos>(1, drain.run_time(process.stopped_at));
+  row.threads = process.segment.rings();
   silence_.describe(process, builder_, drain, row);
   for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
     row.events += process.segment.progress(ring).chunk_events;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,12 @@ namespace xylem::backend {
 /// count_ended(), another drain() may be necessary. A window is journalled when its slice of time
 /// is over, when it grows too large, or when a ring fills. Then the rings' tails move. Not
 /// thread-safe. Borrows its arguments.
+///
+/// When a slice is over, its last window also gets the time of the calls that are under way at the
+/// slice's end. For each thread this is the call of its next record, if it began before the slice's
+/// end. Without such a record, it is the call that the thread has published. The published calls
+/// are read after the slice's end and before the records. So no call is missed, and none counts
+/// twice.
 class WindowWriter {
  public:
   /// A window is sealed before it exceeds `window_bytes`.
@@ -33,14 +40,14 @@ class WindowWriter {
                WatchedProcesses& processes, std::size_t window_bytes);
 
   /// Sets the leaf's id, and drops the open window. Call it again only if the id has changed.
-  void start(LeafId leaf) { builder_ = WindowBuilder(leaf); }
+  void start(LeafId leaf);
 
   /// Reads all records of slices up to the present one. Returns false when the journal is full.
   bool drain(Drain& drain);
   /// Counts the calls of ended processes that will never have a record. These are inner calls, the
   /// last calls of a sampled function, or the call in which the process died. The account in the
   /// next window is the process's last account.
-  void count_ended(const Drain& drain);
+  void count_ended(Drain& drain);
   /// Journals the leaf's last window (Packet.last), empty or not. Returns false when the journal is
   /// full.
   bool seal_last(const Drain& drain);
@@ -59,6 +66,18 @@ class WindowWriter {
  private:
   bool open_next_slice(Drain& drain);
   void open_slice(std::uint64_t slice, const Drain& drain);
+  void look(Drain& drain);
+  struct OpenUntil {
+    WindowBuilder::Open call;
+    Nanos until = 0;
+  };
+  void note_open(const WatchedProcess& process, std::uint32_t ring, const OpenUntil& open);
+  void charge_open_calls(Drain& drain);
+  std::optional<OpenUntil> next_recorded(WatchedProcess& process, std::uint32_t ring, Drain& drain);
+  std::optional<OpenUntil> published(const WatchedProcess& process, std::uint32_t ring,
+                                     Drain& drain) const;
+  void introduce(WatchedProcess& process, std::uint32_t ring);
+  void note_begin(WatchedProcess& process, Nanos begin_ns, const Drain& drain) const;
   bool read_rings(Drain& drain);
   bool read_ring(WatchedProcess& process, std::uint32_t ring, Drain& drain);
   std::span<const TimedRecord> read_batch(const WatchedProcess& process, std::uint32_t ring,
@@ -77,6 +96,9 @@ class WindowWriter {
   WindowBuilder builder_{LeafId{}};
   std::vector<capture::Record> batch_;
   std::vector<TimedRecord> timed_;
+  // At the last look, the time of a call under way was not counted, from this time on.
+  bool has_open_calls_ = false;
+  Nanos open_since_ = 0;
 };
 
 }  // namespace xylem::backend

@@ -15,7 +15,7 @@
 namespace xylem::backend {
 namespace {
 
-constexpr std::uint64_t kJournalMagic = 0x316c'6e72'6d6c'7978;  // "xylmrnl1"
+constexpr std::uint64_t kJournalMagic = 0x326c'6e72'6d6c'7978;  // "xylmrnl2"
 constexpr std::uint32_t kEntryMagic = 0x79727465;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kStreams = 4;  // Of the monitor, numbered from 1.
@@ -45,6 +45,8 @@ struct Journal::Header {
   std::array<Memo, 2> memos;
   std::array<std::atomic<std::uint64_t>, kServices> next_sample;
   std::array<std::atomic<std::uint64_t>, kServices> samples_taken;
+  std::atomic<std::uint32_t> clock_memo_in_use;  // As memo_in_use.
+  std::array<ClockMemo, 2> clock_memos;
 };
 
 struct Journal::Entry {
@@ -480,6 +482,19 @@ void Journal::remember(const Memo& memo) {
   at.memos[other] = memo;
   stored();
   store(at.memo_in_use, other);
+}
+
+ClockMemo Journal::clock_memo() const {
+  return header().clock_memos[header().clock_memo_in_use.load(std::memory_order_acquire) & 1];
+}
+
+void Journal::remember(const ClockMemo& memo) {
+  if (memo == clock_memo()) return;
+  Header& at = header();
+  const std::uint32_t other = (at.clock_memo_in_use.load(std::memory_order_relaxed) + 1) & 1;
+  at.clock_memos[other] = memo;
+  stored();
+  store(at.clock_memo_in_use, other);
 }
 
 }  // namespace xylem::backend

@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "backend/leaf/ring_progress.h"
+#include "backend/leaf/run_clock.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "wire/packet.h"
@@ -165,6 +166,10 @@ class Journal {
 
   Memo memo() const;
   void remember(const Memo& memo);
+
+  /// The clocks of a predecessor. Remember them before the first time that is converted with them.
+  ClockMemo clock_memo() const;
+  void remember(const ClockMemo& memo);
 
   std::uint64_t given_up_packets() const noexcept { return given_up_packets_; }
   std::uint64_t given_up_calls() const noexcept { return given_up_calls_; }

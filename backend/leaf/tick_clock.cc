@@ -1,6 +1,8 @@
 #include "backend/leaf/tick_clock.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
 #include <limits>
 
 #include "base/check.h"
@@ -43,38 +45,50 @@ TickPair read_tick_pair() {
 }
 
 void TickClock::add(const TickPair& pair) {
-  if (!pairs_.empty()) {
-    Piece& last = pairs_.back();
-    if (pair.monotonic_ns < next_pair() || pair.ticks <= last.begin.ticks) return;
-    last.ns_per_tick = static_cast<double>(pair.monotonic_ns - last.begin.monotonic_ns) /
-                       ticks_between(last.begin.ticks, pair.ticks);
-    // What the slope may be off by, carried over the open end that it is used for.
-    const double doubt = static_cast<double>(pair.error_ns + last.begin.error_ns);
-    const double stretch = static_cast<double>(kPiece) /
-                           static_cast<double>(pair.monotonic_ns - last.begin.monotonic_ns);
-    error_ns_ = std::max(pair.error_ns, last.begin.error_ns) +
-                static_cast<Nanos>(doubt * std::min(stretch, 25.0));
-    pairs_.push_back({pair, last.ns_per_tick});
-  } else {
+  if (!has_pair_) {
+    last_ = pair;
+    has_pair_ = true;
     error_ns_ = pair.error_ns;
-    pairs_.push_back({pair, 0});
+    return;
   }
-  if (pairs_.size() > kPieces) pairs_.pop_front();
+  if (pair.monotonic_ns < next_pair() || pair.ticks <= last_.ticks) return;
+  const Nanos span = pair.monotonic_ns - last_.monotonic_ns;
+  const double rate = static_cast<double>(span) / ticks_between(last_.ticks, pair.ticks);
+  if (pieces_.empty()) pieces_.push_back({last_.ticks, last_.monotonic_ns, rate});
+  Nanos line = to_monotonic(pair.ticks);
+  if (pair.monotonic_ns - line > kJump) line = pair.monotonic_ns;
+  const Nanos off = std::clamp(pair.monotonic_ns - line, -kJump, kJump);
+  // At least half of the rate and at most the double: a step of the host's clock is no reason to
+  // stand still.
+  const double bend = static_cast<double>(off) / static_cast<double>(kPiece);
+  pieces_.push_back({pair.ticks, line, rate * std::clamp(1 + bend, 0.5, 2.0)});
+  if (pieces_.size() > kPieces) pieces_.pop_front();
+
+  // What the slope may be off by, carried over the open end that it is used for.
+  const auto doubt = static_cast<double>(pair.error_ns + last_.error_ns);
+  const double stretch = static_cast<double>(kPiece) / static_cast<double>(span);
+  error_ns_ = std::max(pair.error_ns, last_.error_ns) + std::abs(off) +
+              static_cast<Nanos>(doubt * std::min(stretch, 25.0));
+  last_ = pair;
 }
 
 Nanos TickClock::next_pair() const {
-  if (pairs_.empty()) return 0;
-  return pairs_.back().begin.monotonic_ns + (pairs_.size() == 1 ? kFirstPiece : kPiece);
+  if (!has_pair_) return 0;
+  return last_.monotonic_ns + (pieces_.empty() ? kFirstPiece : kPiece);
+}
+
+Nanos TickClock::time_at(const TickPiece& piece, std::uint64_t ticks) {
+  const double ns =
+      std::clamp(ticks_between(piece.ticks, ticks) * piece.ns_per_tick, -kFarthestNs, kFarthestNs);
+  return piece.ns + static_cast<Nanos>(ns);
 }
 
 Nanos TickClock::to_monotonic(std::uint64_t ticks) const {
   CHECK(is_ready());
   // Nearly always in the last piece or the one before.
-  auto piece = pairs_.rbegin();
-  while (piece->begin.ticks > ticks && std::next(piece) != pairs_.rend()) ++piece;
-  const double ns = std::clamp(ticks_between(piece->begin.ticks, ticks) * piece->ns_per_tick,
-                               -kFarthestNs, kFarthestNs);
-  return piece->begin.monotonic_ns + static_cast<Nanos>(ns);
+  auto piece = pieces_.rbegin();
+  while (piece->ticks > ticks && std::next(piece) != pieces_.rend()) ++piece;
+  return time_at(*piece, ticks);
 }
 
 Nanos record_time(const TickClock& clock, capture::ClockKind kind, std::uint64_t ticks) {
@@ -83,21 +97,18 @@ Nanos record_time(const TickClock& clock, capture::ClockKind kind, std::uint64_t
 }
 
 bool TickReader::look_up(std::uint64_t ticks) {
-  const auto& pieces = clock_.pairs_;
+  const auto& pieces = clock_.pieces_;
   auto piece = pieces.rbegin();
-  while (piece != pieces.rend() && piece->begin.ticks > ticks) ++piece;
-  if (!clock_.is_ready() || piece == pieces.rend()) return false;
+  while (piece != pieces.rend() && piece->ticks > ticks) ++piece;
+  if (piece == pieces.rend()) return false;
   const double longest = kFarthestNs / std::max(piece->ns_per_tick, 1.0);
   // Ticks of a piece do not begin anew at 0.
-  std::uint64_t length = std::numeric_limits<std::uint64_t>::max() - piece->begin.ticks;
+  std::uint64_t length = std::numeric_limits<std::uint64_t>::max() - piece->ticks;
   length = std::min({length, static_cast<std::uint64_t>(longest), kLongestPiece});
-  if (piece != pieces.rbegin()) {
-    length = std::min(length, std::prev(piece)->begin.ticks - piece->begin.ticks);
-  }
-  begin_ = piece->begin;
-  ns_per_tick_ = piece->ns_per_tick;
+  if (piece != pieces.rbegin()) length = std::min(length, std::prev(piece)->ticks - piece->ticks);
+  piece_ = *piece;
   length_ = length;
-  return ticks - begin_.ticks < length_;
+  return ticks - piece_.ticks < length_;
 }
 
 }  // namespace xylem::backend

@@ -4,15 +4,17 @@
 // processor's time-stamp counter (TSC).
 //
 // Idea: from time to time the TSC and CLOCK_MONOTONIC are read together. The two readings are a
-// pair. Between two neighbouring pairs there is one piece: a straight line, because time is assumed
-// to be linear in ticks. A record is always in the past. So its time is interpolated between the
-// pair before it and the pair after it:
+// pair. The clock is a line of pieces. At each pair a new piece begins, where the piece before
+// ends. Its slope leads to the place where the next pair is expected:
 //
-//   ns |            p2      The kernel steers CLOCK_MONOTONIC by up to 500 ppm. Each
-//      |        .--'        piece has its own slope, so it follows the steering. A
-//      |    p1-'            piece does not change after its end pair was read.
-//      |  .'
+//   ns |            .p2     The rate between the last two pairs says where the next pair will be.
+//      |       . - '        The kernel steers CLOCK_MONOTONIC by up to 500 ppm, and each pair has a
+//      |     p1'            small error. So a pair is not on the line; the next piece makes up for
+//      |  .'                it.
 //      +------------- ticks
+//
+// A pair changes no time before it. So ticks that were converted once always have the same time,
+// and the times of later ticks are not earlier.
 //
 // To read a pair, read CLOCK_MONOTONIC, then the TSC, then CLOCK_MONOTONIC again. After several
 // tries, keep the pair with the smallest difference between the two CLOCK_MONOTONIC readings. The
@@ -20,6 +22,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 
 #include "base/clock.h"
 #include "capture/core/ring.h"
@@ -31,17 +34,25 @@ struct TickPair {
   std::uint64_t ticks = 0;
   Nanos monotonic_ns = 0;
   Nanos error_ns = 0;  ///< Maximum error of monotonic_ns.
+  bool operator==(const TickPair&) const = default;
 };
 
 /// Reads both clocks 16 times and returns the most exact pair. Takes about 1 µs.
 TickPair read_tick_pair();
 
+/// A part of the clock, up to the beginning of the next part.
+struct TickPiece {
+  std::uint64_t ticks = 0;
+  Nanos ns = 0;  ///< The time at `ticks`.
+  double ns_per_tick = 0;
+  bool operator==(const TickPiece&) const = default;
+};
+
 /// The clock of one host, for all its processes. A TickClock reads no clock itself: the caller adds
 /// the pairs.
 ///
-/// Times never go back by more than error_ns(). Each piece ends at the pair at which the next piece
-/// begins, so times do not jump between pieces. Times after the last pair are estimated with the
-/// slope of the last finished piece.
+/// Add a pair only if all ticks converted so far are smaller. Then no time changes later, and later
+/// ticks never have an earlier time.
 class TickClock {
  public:
   /// Minimum length of the first piece. Each of its two pairs has an error of up to 50 ns. Over 20
@@ -51,6 +62,14 @@ class TickClock {
   /// Maximum number of pieces that are kept. No record waits in a ring for longer than the time of
   /// these pieces.
   static constexpr std::size_t kPieces = 512;
+  /// If a pair is later than the line by more than this, the line steps to the pair. The host may
+  /// have slept.
+  static constexpr Nanos kJump = 1 * kSecond;
+
+  TickClock() = default;
+  /// Continues a clock that pieces() and last_pair() have described. Without pieces it is new.
+  TickClock(std::span<const TickPiece> pieces, const TickPair& last_pair)
+      : pieces_(pieces.begin(), pieces.end()), last_(last_pair), has_pair_(!pieces.empty()) {}
 
   /// Adds `pair` if the last pair is old enough, else ignores `pair`. May be called as often as you
   /// like.
@@ -58,22 +77,24 @@ class TickClock {
   /// When to read the next pair.
   Nanos next_pair() const;
   /// True if at least two pairs were added. Call to_monotonic() only if this is true.
-  bool is_ready() const noexcept { return pairs_.size() >= 2; }
+  bool is_ready() const noexcept { return !pieces_.empty(); }
 
   /// CLOCK_MONOTONIC at `ticks`. Accepts any number without overflow.
   Nanos to_monotonic(std::uint64_t ticks) const;
 
-  /// Maximum error of times from the pair before the last one until `kPiece` after the last pair.
+  /// Estimated error of times from the last pair until `kPiece` after it.
   Nanos error_ns() const noexcept { return error_ns_; }
+
+  const std::deque<TickPiece>& pieces() const noexcept { return pieces_; }
+  const TickPair& last_pair() const noexcept { return last_; }
 
  private:
   friend class TickReader;
-  struct Piece {
-    TickPair begin;
-    double ns_per_tick = 0;  // Slope from this piece's begin to the next piece's begin. The last
-                             // piece has no end yet: it uses the slope of the piece before.
-  };
-  std::deque<Piece> pairs_;
+  static Nanos time_at(const TickPiece& piece, std::uint64_t ticks);
+
+  std::deque<TickPiece> pieces_;
+  TickPair last_;
+  bool has_pair_ = false;
   Nanos error_ns_ = 0;
 };
 
@@ -92,16 +113,15 @@ class TickReader {
   /// Equal to record_time().
   Nanos operator()(std::uint64_t ticks) {
     if (!is_tsc_) return record_time(clock_, capture::ClockKind::kMonotonic, ticks);
-    std::uint64_t after = ticks - begin_.ticks;
+    std::uint64_t after = ticks - piece_.ticks;
     if (after >= length_) {
       if (!look_up(ticks)) return clock_.to_monotonic(ticks);
-      after = ticks - begin_.ticks;
+      after = ticks - piece_.ticks;
     }
     // Converting a signed integer to double is one instruction; converting an unsigned one is not.
     // `length_` is at most 2^62, so the cast is safe.
     const auto signed_after = static_cast<std::int64_t>(after);
-    return begin_.monotonic_ns +
-           static_cast<Nanos>(static_cast<double>(signed_after) * ns_per_tick_);
+    return piece_.ns + static_cast<Nanos>(static_cast<double>(signed_after) * piece_.ns_per_tick);
   }
 
  private:
@@ -111,9 +131,8 @@ class TickReader {
 
   const TickClock& clock_;
   bool is_tsc_;
-  TickPair begin_;
+  TickPiece piece_;
   std::uint64_t length_ = 0;  // In ticks; 0 until look_up() has found a piece.
-  double ns_per_tick_ = 0;
 };
 
 }  // namespace xylem::backend

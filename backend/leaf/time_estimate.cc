@@ -37,6 +37,30 @@ std::uint64_t TimeEstimate::time_of_many(const Thread& in, const Timed& timed,
   return std::max(duration, std::min(product(duration, calls), free));
 }
 
+Nanos TimeEstimate::earliest(std::uint32_t thread, FunctionId function, Nanos begin,
+                             Nanos since) const {
+  const std::uint32_t number = std::min(thread, capture::kMaxThreads - 1);
+  if (number >= threads_.size() || threads_[number] == nullptr) return std::min(begin, since);
+  const Thread& in = *threads_[number];
+  const std::uint16_t at = in.at[raw(function)];
+  return at == 0 ? in.first : in.timed[at - 1].end;
+}
+
+std::vector<TimeEstimate::Span> TimeEstimate::unrecorded_spans(FunctionId function,
+                                                               Nanos until) const {
+  std::vector<Span> spans;
+  for (std::uint32_t number = 0; number < threads_.size(); ++number) {
+    if (threads_[number] == nullptr) continue;
+    const Thread& in = *threads_[number];
+    const std::uint16_t at = in.at[raw(function)];
+    if (at == 0) continue;
+    const Nanos begin = in.timed[at - 1].end;
+    const Nanos end = begin == in.last ? until : in.last;
+    if (begin < end) spans.push_back({number, begin, end});
+  }
+  return spans;
+}
+
 std::uint64_t TimeEstimate::of_unrecorded(FunctionId function, std::uint64_t calls,
                                           Nanos until) const {
   std::uint64_t time = 0, timed_calls = 0, free = 0;

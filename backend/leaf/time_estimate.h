@@ -66,6 +66,21 @@ class TimeEstimate {
     return time;
   }
 
+  /// The time since which the calls of a record, other than the timed one, may have been made: the
+  /// end of the function's previous record in this thread, or the begin of the thread's first
+  /// calls. Ask before take(), with the same arguments.
+  Nanos earliest(std::uint32_t thread, FunctionId function, Nanos begin, Nanos since) const;
+
+  /// A span of time in which a thread may have made calls of a function that have no record.
+  struct Span {
+    std::uint32_t thread = 0;
+    Nanos begin = 0;
+    Nanos end = 0;
+  };
+  /// For each thread that has a record of the function: the span after its last record of the
+  /// function, in which of_unrecorded() sees free time.
+  std::vector<Span> unrecorded_spans(FunctionId function, Nanos until) const;
+
   /// Time in ns of `calls` calls that have no record. It is `calls` times the mean time of the
   /// function's recorded calls, but at most the threads' free time since the function's last
   /// record. The free time of a thread ends with the thread's last record. If this last record is

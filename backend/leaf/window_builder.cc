@@ -15,6 +15,7 @@ using capture::RecordKind;
 // About what a row takes when encoded.
 constexpr std::size_t kRowBytes = 160;
 constexpr std::size_t kPairBytes = 40;
+constexpr std::size_t kOpenBytes = 48;
 
 void add_up(std::uint64_t& sum, std::uint64_t more) {
   if (__builtin_add_overflow(sum, more, &sum)) sum = std::numeric_limits<std::uint64_t>::max();
@@ -39,7 +40,11 @@ void WindowBuilder::open(std::uint64_t slice, Nanos window_ns) {
   clear();
   open_ = true;
   slice_ = slice;
+  if (window_ns == window_ns_) return;
   window_ns_ = window_ns;
+  for (auto& [lane, process] : processes_) {
+    for (ThreadTime& thread : process.threads) thread.room.restart(begin_ns());
+  }
 }
 
 void WindowBuilder::clear() {
@@ -51,6 +56,8 @@ void WindowBuilder::clear() {
   rows_.clear();
   matrix_.clear();
   waits_.clear();
+  earlier_.clear();
+  under_way_.clear();
 }
 
 // How many completions of one call stand from `first` on.
@@ -101,15 +108,13 @@ void WindowBuilder::add_one(Process& process, Lane lane, const TimedRecord& time
   add_up(into.bytes, record.bytes);
   std::uint64_t time = duration;
   if (calls != 0) {
-    time = process.times.take(record.thread, function, timed.begin_ns, timed.end_ns, calls,
-                              begin_ns());
+    time = count_time(process, lane, timed, function, calls);
     into.min_ns = into.calls == 0 ? duration : std::min(into.min_ns, duration);
     into.max_ns = std::max(into.max_ns, duration);
     into.histogram.add(duration, 1);
     if (calls > 1) into.histogram.add((time - duration) / (calls - 1), calls - 1);
     into.estimated |= calls > 1;
     add_up(into.calls, calls);
-    add_up(into.time_ns, time);
   }
   if (has_peer(record, capture::kRecordSend)) {
     Traffic& traffic = matrix_.of(lane, record.peer);
@@ -123,10 +128,148 @@ void WindowBuilder::add_one(Process& process, Lane lane, const TimedRecord& time
   }
 }
 
-void WindowBuilder::add_calls(Lane lane, FunctionId function, std::uint64_t calls) {
+// ---- time ----
+
+// Counts the time of a record's calls in the slices in which it passed, and returns it.
+std::uint64_t WindowBuilder::count_time(Process& process, Lane lane, const TimedRecord& timed,
+                                        FunctionId function, std::uint64_t calls) {
+  ThreadTime& thread = thread_of(process, timed.record.thread);
+  const Nanos begin = timed.begin_ns;
+  const auto duration = static_cast<std::uint64_t>(timed.end_ns - begin);
+  std::uint64_t time = duration;
+  if (calls > 1) {
+    // A successor does not know what its predecessor has counted before.
+    const Nanos since = thread.is_resumed ? begin : begin_ns();
+    const Nanos from = process.times.earliest(timed.record.thread, function, begin, since);
+    time = process.times.take(timed.record.thread, function, begin, timed.end_ns, calls, since);
+    time = duration + spread(process, lane, function, thread, from, begin, thread.charged_until,
+                             time - std::min(time, duration));
+  } else {
+    process.times.take(timed.record.thread, function, begin, timed.end_ns, calls, begin);
+  }
+  charge(process, lane, function, thread, std::max(begin, thread.charged_until), timed.end_ns);
+  return time;
+}
+
+WindowBuilder::ThreadTime& WindowBuilder::thread_of(Process& process, std::uint32_t thread) {
+  // A hostile record may name any thread.
+  const std::uint32_t number = std::min(thread, capture::kMaxThreads - 1);
+  if (number >= process.threads.size()) process.threads.resize(number + 1);
+  return process.threads[number];
+}
+
+// Counts time of calls from one instant to another, cut at the borders of slices.
+void WindowBuilder::charge(Process& process, Lane lane, FunctionId function, ThreadTime& thread,
+                           Nanos from, Nanos to) {
+  from = std::max<Nanos>(0, from);
+  if (from >= to) return;
+  const Nanos open = begin_ns();
+  if (to > open) {
+    const auto time = static_cast<std::uint64_t>(to - std::max(from, open));
+    thread.room.use(slice_, time);
+    add_up(row(process, lane, function).time_ns, time);
+  }
+  to = std::min(to, open);
+  if (from >= to) return;
+  const std::uint64_t oldest = slice_ - std::min(slice_, kMaxEarlierSlices);
+  const std::uint64_t last = slice_of(to - 1, window_ns_);
+  Nanos at = from;
+  for (std::uint64_t slice = std::clamp(slice_of(from, window_ns_), std::min(oldest, last), last);
+       at < to; ++slice) {
+    const Nanos end = std::min(to, static_cast<Nanos>(slice + 1) * window_ns_);
+    const auto time = static_cast<std::uint64_t>(end - at);
+    thread.room.use(slice, time);
+    add_earlier(lane, function, slice, time, false);
+    at = end;
+  }
+}
+
+// Estimated time of calls that were made somewhere from one instant to another. Returns how much of
+// it there was room for. `charged_until` may be behind `to`: the timed call was open for long.
+std::uint64_t WindowBuilder::spread(Process& process, Lane lane, FunctionId function,
+                                    ThreadTime& thread, Nanos from, Nanos to, Nanos charged_until,
+                                    std::uint64_t time) {
+  if (from >= to) return 0;
+  const Nanos slice_end = ((to - 1) / window_ns_ + 1) * window_ns_;
+  const Nanos later = std::min(charged_until, slice_end) - to;
+  return thread.room.spread(from, to, window_ns_,
+                            static_cast<std::uint64_t>(std::max<Nanos>(0, later)), time,
+                            [&](std::uint64_t slice, std::uint64_t part) {
+                              if (slice == slice_) {
+                                add_up(row(process, lane, function).time_ns, part);
+                              } else {
+                                add_earlier(lane, function, slice, part, true);
+                              }
+                            });
+}
+
+void WindowBuilder::add_earlier(Lane lane, FunctionId function, std::uint64_t slice,
+                                std::uint64_t time, bool estimated) {
+  Earlier& into = earlier_[{lane, function, slice}];
+  add_up(into.time_ns, time);
+  into.estimated |= estimated;
+}
+
+// ---- calls without a record ----
+
+void WindowBuilder::charge_open(Lane lane, const Open& call, Nanos until) {
+  until = std::min(until, end_ns());
+  Process& of = process(lane);
+  ThreadTime& thread = thread_of(of, call.thread);
+  if (call.begin_ns >= until || until <= begin_ns()) return;
+  charge(of, lane, call.function, thread, std::max(call.begin_ns, thread.charged_until), until);
+  thread.charged_until = std::max(thread.charged_until, until);
+  wire::UnderWayRow listed;
+  listed.leaf = leaf_;
+  listed.lane = lane;
+  listed.thread = call.thread;
+  listed.function = call.function;
+  listed.begin_ns = call.begin_ns;
+  if (call.peer >= 0) listed.peer = Rank{static_cast<std::uint32_t>(call.peer)};
+  if (call.comm != capture::kNoComm) listed.comm = call.comm;
+  under_way_.push_back(listed);
+}
+
+Nanos WindowBuilder::charged_until(Lane lane, std::uint32_t thread) const {
+  const auto of = processes_.find(raw(lane));
+  if (of == processes_.end() || thread >= of->second.threads.size()) return 0;
+  return of->second.threads[thread].charged_until;
+}
+
+void WindowBuilder::resume(Lane lane, std::uint32_t thread, Nanos charged_until) {
+  ThreadTime& of = thread_of(process(lane), thread);
+  of.charged_until = std::max(of.charged_until, charged_until);
+  of.is_resumed = true;
+  of.room.restart(charged_until);  // What was counted before it is not known.
+}
+
+void WindowBuilder::end_open(Lane lane, const Open& call, Nanos until) {
+  Process& of = process(lane);
+  ThreadTime& thread = thread_of(of, call.thread);
+  until = std::min(std::max(until, thread.charged_until), end_ns());
+  const auto duration = static_cast<std::uint64_t>(std::max<Nanos>(0, until - call.begin_ns));
+  charge(of, lane, call.function, thread, std::max(call.begin_ns, thread.charged_until), until);
+  thread.charged_until = std::max(thread.charged_until, until);
+  wire::ProfileRow& into = row(of, lane, call.function);
+  into.min_ns = into.calls == 0 ? duration : std::min(into.min_ns, duration);
+  into.max_ns = std::max(into.max_ns, duration);
+  into.histogram.add(duration, 1);
+  into.estimated = true;
+  add_up(into.calls, 1);
+}
+
+void WindowBuilder::add_calls(Lane lane, FunctionId function, std::uint64_t calls, Nanos until) {
   if (calls == 0) return;
   Process& of = process(lane);
-  const std::uint64_t time = of.times.of_unrecorded(function, calls, end_ns());
+  until = std::min(until, end_ns());
+  std::uint64_t left = of.times.of_unrecorded(function, calls, until);
+  std::uint64_t time = 0;
+  for (const TimeEstimate::Span& span : of.times.unrecorded_spans(function, until)) {
+    ThreadTime& thread = thread_of(of, span.thread);
+    const std::uint64_t part = spread(of, lane, function, thread, span.begin, span.end, 0, left);
+    time += part;
+    left -= part;
+  }
   const std::uint64_t each = time / calls;
   wire::ProfileRow& into = row(of, lane, function);
   into.min_ns = into.calls == 0 ? each : std::min(into.min_ns, each);
@@ -134,8 +277,9 @@ void WindowBuilder::add_calls(Lane lane, FunctionId function, std::uint64_t call
   into.histogram.add(each, calls);
   into.estimated = true;
   add_up(into.calls, calls);
-  add_up(into.time_ns, time);
 }
+
+// ---- rows ----
 
 WindowBuilder::Process& WindowBuilder::process(Lane lane) {
   Process& found = processes_[raw(lane)];
@@ -158,7 +302,8 @@ wire::ProfileRow& WindowBuilder::row(Process& process, Lane lane, FunctionId fun
 }
 
 std::size_t WindowBuilder::approximate_bytes() const {
-  return rows_.size() * kRowBytes + (matrix_.size() + waits_.size()) * kPairBytes;
+  return rows_.size() * kRowBytes + (matrix_.size() + waits_.size()) * kPairBytes +
+         (earlier_.size() + under_way_.size()) * kOpenBytes;
 }
 
 std::uint64_t WindowBuilder::calls(Lane lane) const {
@@ -203,6 +348,13 @@ wire::ProfileWindow WindowBuilder::build() const {
   for (const auto& [key, wait] : waits_.in_order()) {
     window.waits.push_back({leaf_, lane_of(key), peer_of(key), wait.time_ns, wait.calls});
   }
+  for (const auto& [key, earlier] : earlier_) {
+    const auto& [lane, function, slice] = key;
+    const Nanos begin = static_cast<Nanos>(slice) * window_ns_;
+    window.earlier.push_back(
+        {leaf_, lane, function, earlier.estimated, begin, begin + window_ns_, earlier.time_ns});
+  }
+  window.under_way = under_way_;
   return window;
 }
 

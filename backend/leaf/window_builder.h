@@ -4,13 +4,22 @@
 // one slice of time.
 //
 // Only one slice is open at a time. Records come ring by ring, in the order of each ring. A record
-// belongs to the slice in which it ends:
+// is taken in the slice in which it ends, and there its call counts:
 //
 //   ring 0:  r1 r2 r3 | r4        r1, r2, r3 and r5 end in the open slice. r4 and r6 end later and
 //   ring 1:  r5 | r6              are not taken yet. So a ring's position separates this window
 //               ^                 exactly from the next.
 //
-// A record that ends before the open slice (a late one) counts in the open slice too.
+// A record that ends before the open slice (a late one) is taken in the open slice too.
+//
+// The time of a call counts in the slices in which it passes. So it is cut at the borders of
+// slices:
+//
+//   slice   |    1    |    2    |    3    |     At the end of slice 1 the call is under way, and
+//   call    |     [###|#########|##]      |     charge_open() counts its first part. At the end of
+//                                               slice 2 it counts the second part. When the record
+// comes in slice 3, only the rest is counted. Time that becomes known only after its slice was
+// taken goes into an earlier row (wire::EarlierRow). So the sum over all slices is the duration.
 //
 // The slice is complete when it is over and all rings have been read up to its end. Then the caller
 // takes the window and opens the next slice. If a ring fills, the caller may take the window
@@ -20,9 +29,11 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "backend/leaf/slice_room.h"
 #include "backend/leaf/time_estimate.h"
 #include "backend/leaf/timed_record.h"
 #include "base/clock.h"
@@ -40,8 +51,10 @@ constexpr std::uint64_t slice_of(Nanos end_ns, Nanos window_ns) {
 /// Collects one slice's records of all processes of a host. Not thread-safe.
 ///
 /// - Calls: the sum of `calls` of all records. Completions do not count.
-/// - Time: the duration of a record. If the record represents several calls, the time is an
-///   estimate (backend/leaf/time_estimate.h), and the row is marked estimated.
+/// - Time: the duration of a record, less what charge_open() has counted. If the record represents
+///   several calls, the time is an estimate (backend/leaf/time_estimate.h), and the row is marked
+///   estimated. The estimate is spread over the slices in which the calls may have been made
+///   (backend/leaf/slice_room.h).
 /// - Minimum and maximum: those of timed calls.
 /// - Histogram: a timed call counts in the bucket of its duration. The other calls of the record
 ///   count in the bucket of their mean time.
@@ -57,6 +70,11 @@ class WindowBuilder {
   /// Maximum size of a group of completions. A larger group is counted in parts, each with a share
   /// of the time.
   static constexpr std::size_t kLargestGroup = 1024;
+
+  /// Maximum number of earlier slices that the time of one call is cut into: an hour of windows of
+  /// 250 ms. Time that is older counts in the oldest of them. Only an agent that was stopped for so
+  /// long, or a hostile process, has older time.
+  static constexpr std::uint64_t kMaxEarlierSlices = 14'400;
 
   explicit WindowBuilder(LeafId leaf) : leaf_(leaf) {}
 
@@ -77,13 +95,36 @@ class WindowBuilder {
   /// follow, and add() takes these completions too.
   std::size_t add(Lane lane, std::span<const TimedRecord> records, bool complete);
 
+  /// A call that has begun and has no record yet. Times are of the run.
+  struct Open {
+    std::uint32_t thread = 0;
+    FunctionId function{};
+    Nanos begin_ns = 0;
+    std::int32_t peer = capture::kNoPeer;
+    std::uint32_t comm = capture::kNoComm;
+  };
+  /// Counts the time of an open call up to `until`, at most up to the slice's end, and lists the
+  /// call as under way. Time that was counted before is not counted again. Call it when the slice
+  /// is over, once for each thread that was in a call at the slice's end.
+  void charge_open(Lane lane, const Open& call, Nanos until);
+  /// Empties the list of calls under way, so that it can be made again.
+  void clear_under_way() { under_way_.clear(); }
+  /// The time up to which open calls of the thread were counted; 0: never.
+  Nanos charged_until(Lane lane, std::uint32_t thread) const;
+  /// Continues the work of another builder: the thread's open calls were counted up to
+  /// `charged_until`, and records of the thread were taken.
+  void resume(Lane lane, std::uint32_t thread, Nanos charged_until);
+  /// Counts a call in which the process has died at `until`. It has no record. Its row is marked
+  /// estimated, because the call might have taken longer.
+  void end_open(Lane lane, const Open& call, Nanos until);
+
   /// Counts calls that will never have a record, and marks the row estimated. Their time is
   /// estimated with the mean time of the function's recorded calls, but limited to the threads'
-  /// free time: see TimeEstimate::of_unrecorded(). These calls count in minimum, maximum and
-  /// histogram with their mean time.
-  void add_calls(Lane lane, FunctionId function, std::uint64_t calls);
+  /// free time up to `until`: see TimeEstimate::of_unrecorded(). These calls count in minimum,
+  /// maximum and histogram with their mean time.
+  void add_calls(Lane lane, FunctionId function, std::uint64_t calls, Nanos until);
 
-  bool empty() const noexcept { return rows_.empty(); }
+  bool empty() const noexcept { return rows_.empty() && earlier_.empty() && under_way_.empty(); }
   /// The approximate size of the window, so that the caller can take it before it grows too large.
   std::size_t approximate_bytes() const;
   /// Number of calls of a process, or of one of its functions, in this part.
@@ -102,19 +143,38 @@ class WindowBuilder {
 
  private:
   // Data of a process that is kept between windows.
+  struct ThreadTime {
+    Nanos charged_until = 0;  // Open calls are counted up to this time.
+    bool is_resumed = false;
+    SliceRoom room;
+  };
   struct Process {
     std::vector<std::uint32_t> row_of;  // For each function, the index into rows_ plus 1; 0: none.
     std::vector<std::uint32_t> rows;    // The process's indices into rows_.
     TimeEstimate times;
+    std::vector<ThreadTime> threads;  // By thread number.
   };
   Process& process(Lane lane);
   wire::ProfileRow& row(Process& process, Lane lane, FunctionId function);
   void add_one(Process& process, Lane lane, const TimedRecord& timed, std::uint64_t sharing);
+  std::uint64_t count_time(Process& process, Lane lane, const TimedRecord& timed,
+                           FunctionId function, std::uint64_t calls);
+  static ThreadTime& thread_of(Process& process, std::uint32_t thread);
+  void charge(Process& process, Lane lane, FunctionId function, ThreadTime& thread, Nanos from,
+              Nanos to);
+  std::uint64_t spread(Process& process, Lane lane, FunctionId function, ThreadTime& thread,
+                       Nanos from, Nanos to, Nanos charged_until, std::uint64_t time);
+  void add_earlier(Lane lane, FunctionId function, std::uint64_t slice, std::uint64_t time,
+                   bool estimated);
   static std::size_t group_at(std::span<const TimedRecord> records, std::size_t first);
 
   struct Wait {
     std::uint64_t time_ns = 0;
     std::uint64_t calls = 0;
+  };
+  struct Earlier {
+    std::uint64_t time_ns = 0;
+    bool estimated = false;
   };
   struct Traffic {
     std::uint64_t bytes = 0;
@@ -160,6 +220,8 @@ class WindowBuilder {
   std::unordered_map<std::uint32_t, Process> processes_;  // By lane.
   Pairs<Traffic> matrix_;
   Pairs<Wait> waits_;
+  std::map<std::tuple<Lane, FunctionId, std::uint64_t>, Earlier> earlier_;  // The last is a slice.
+  std::vector<wire::UnderWayRow> under_way_;
 };
 
 }  // namespace xylem::backend

@@ -26,6 +26,7 @@ struct HandMadeCall {
   std::uint8_t flags = 0;
   std::uint64_t request = 0;
   capture::RecordKind kind = capture::RecordKind::kMpiCall;
+  bool is_counted = false;  ///< The call was counted when it began: see HandMadeSegment::begin().
 };
 
 /// The process's side of a segment. Times are CLOCK_MONOTONIC ns unless header().clock is changed.
@@ -72,7 +73,7 @@ class HandMadeSegment {
     capture::ThreadRing& ring = ring_at(thread);
     if (header().threads.load() <= thread) header().threads.store(thread + 1);
     ring.used.store(1);
-    ring.calls[call.function].fetch_add(call.calls);
+    if (!call.is_counted) ring.calls[call.function].fetch_add(call.calls);
     const std::uint64_t head = ring.head.load();
     if (head - ring.tail.load() >= capacity_) {
       ring.lost[call.function].fetch_add(call.calls);
@@ -94,6 +95,21 @@ class HandMadeSegment {
     record.thread = thread;
     ring.head.store(head + 1, std::memory_order_release);
     return true;
+  }
+
+  /// Counts a call and publishes it as the call under way, as a thread does that begins a call.
+  /// write() with `is_counted` ends it.
+  void begin(std::uint32_t thread, std::uint16_t function, std::uint64_t ticks,
+             std::int32_t peer = capture::kNoPeer, std::uint32_t comm = capture::kCommWorld) {
+    count(thread, function);
+    capture::CallUnderWay& now = ring_at(thread).under_way;
+    now.where.store(capture::where_of(peer, comm), std::memory_order_release);
+    now.function.store(function, std::memory_order_release);
+    now.begin.store(ticks, std::memory_order_release);
+  }
+  /// Takes the published call back, as a thread does before it reads the end's time.
+  void take_back(std::uint32_t thread) {
+    ring_at(thread).under_way.begin.store(0, std::memory_order_release);
   }
 
   /// Counts a call that has no record, because sampling leaves it out or because the process dies

@@ -27,12 +27,13 @@ class WritersTest : public ::testing::Test {
     control_.enabled = true;
     control_.chunks = true;
     control_.window_ns = 1 * kSecond;
+    clock_.follow(0, 0, 0);
     processes_.add(WatchedProcess(Lane{1}, first_.view(), 0));
     processes_.add(WatchedProcess(Lane{2}, second_.view(), 0));
   }
 
   Drain drain() {
-    Drain drain{.leaf = kWritingLeaf, .control = control_};
+    Drain drain{.leaf = kWritingLeaf, .control = control_, .clock = clock_};
     drain.now = drain.run_now = drain.read_at = now_;
     drain.round = ++round_;
     drain.budget = 1000;
@@ -65,12 +66,13 @@ class WritersTest : public ::testing::Test {
   Nanos now_ = 100 * kSecond;
   std::uint64_t round_ = 0;
   wire::Control control_;
+  RunClock clock_;
   testing::Memory memory_;
   Journal journal_;
   HandMadeSegment first_, second_;
   WatchedProcesses processes_;
   PacketWriter packets_{journal_, kPause};
-  RecordReader records_{[this] { return now_; }, [] { return TickPair{}; }};
+  RecordReader records_{[this] { return now_; }, [] { return TickPair{}; }, TickClock()};
 };
 
 TEST_F(WritersTest, AFullJournalPausesWritingUntilThePauseEndsOrRoomIsReported) {
@@ -138,9 +140,10 @@ TEST_F(WritersTest, RecordsWaitUntilTheRankIsKnownOrTheProcessHasEnded) {
 }
 
 TEST_F(WritersTest, NoTimeIsLaterThanTheReadOrBeforeTheRun) {
+  clock_ = RunClock();
+  clock_.follow(0, -50 * kSecond, 0);
   Drain flush = drain();
   flush.everything = true;
-  flush.shift = -50 * kSecond;
   RunTimes times = records_.times_of(processes_.at(Lane{1}), flush);
   capture::Record record{};
   record.begin = 10 * kSecond;

@@ -75,8 +75,14 @@ TEST(WindowBuilder, StopsAtTheFirstRecordOfALaterSlice) {
 TEST(WindowBuilder, CountsLateRecordsInTheOpenSlice) {
   WindowBuilder builder = opened(4);
   EXPECT_EQ(builder.add(Lane{1}, std::vector{timed_call(1, 0, 10)}, true), 1u);
-  EXPECT_EQ(builder.build().rows.at(0).calls, 1u);
-  EXPECT_EQ(builder.build().begin_ns, 4 * kBuiltWindow);
+  const auto window = builder.build();
+  EXPECT_EQ(window.begin_ns, 4 * kBuiltWindow);
+  EXPECT_EQ(window.rows.at(0).calls, 1u);
+  EXPECT_EQ(window.rows.at(0).max_ns, 10u);
+  EXPECT_EQ(window.rows.at(0).time_ns, 0u) << "the time did not pass here";
+  ASSERT_EQ(window.earlier.size(), 1u);
+  EXPECT_EQ(window.earlier[0],
+            (wire::EarlierRow{kBuildingLeaf, Lane{1}, FunctionId{1}, false, 0, kBuiltWindow, 10}));
 }
 
 TEST(WindowBuilder, ScalesTheTimeOfASampleByItsCallsAndSaysSo) {
@@ -178,10 +184,15 @@ TEST(WindowBuilder, CallsWithoutARecordTakeTheTimeOfThoseBeforeAndAreMarked) {
   builder.add(Lane{1}, std::vector{timed_call(1, 0, 10)}, true);
   builder.clear();
   builder.open(1, kBuiltWindow);
-  builder.add_calls(Lane{1}, FunctionId{1}, 5);
-  const auto row = builder.build().rows.at(0);
+  builder.add_calls(Lane{1}, FunctionId{1}, 5, 2 * kBuiltWindow);
+  const auto window = builder.build();
+  const wire::ProfileRow& row = window.rows.at(0);
   EXPECT_EQ(row.calls, 5u);
-  EXPECT_EQ(row.time_ns, 50u);
+  // 50 ns, somewhere in the 490 ns since the last call.
+  ASSERT_EQ(window.earlier.size(), 1u);
+  EXPECT_EQ(window.earlier[0].time_ns, 24u);
+  EXPECT_TRUE(window.earlier[0].estimated);
+  EXPECT_EQ(row.time_ns, 26u);
   EXPECT_EQ(row.min_ns, 10u);
   EXPECT_EQ(row.max_ns, 10u);
   EXPECT_TRUE(row.estimated);
@@ -192,7 +203,7 @@ TEST(WindowBuilder, CallsWithoutARecordTakeTheTimeOfThoseBeforeAndAreMarked) {
 
 TEST(WindowBuilder, CallsThatWereNeverTimedHaveNoTimeAndAreMarked) {
   WindowBuilder builder = opened();
-  builder.add_calls(Lane{1}, FunctionId{1}, 5);
+  builder.add_calls(Lane{1}, FunctionId{1}, 5, kBuiltWindow);
   const auto row = builder.build().rows.at(0);
   EXPECT_EQ(row.time_ns, 0u);
   EXPECT_EQ(row.histogram.count(0), 5u);
@@ -222,6 +233,110 @@ TEST(WindowBuilder, HostileRecordsNeitherOverflowNorReachOutside) {
   const auto row = builder.build().rows.at(0);
   EXPECT_EQ(row.bytes, ~0ull);
   EXPECT_LT(raw(row.function), capture::kMaxFunctions);
+}
+
+// ---- calls of more than a slice ----
+
+std::uint64_t time_of(const wire::ProfileWindow& window) {
+  std::uint64_t sum = 0;
+  for (const wire::ProfileRow& row : window.rows) sum += row.time_ns;
+  return sum;
+}
+
+TEST(WindowBuilder, CutsACallThatIsUnderWayAtTheEndOfTheSlice) {
+  WindowBuilder builder = opened();
+  const WindowBuilder::Open call{0, FunctionId{2}, 200, 7, 0};
+  builder.charge_open(Lane{1}, call, 1000);
+  auto window = builder.build();
+  ASSERT_EQ(window.rows.size(), 1u);
+  EXPECT_EQ(window.rows[0].time_ns, 50u);
+  EXPECT_EQ(window.rows[0].calls, 0u) << "it counts where it ends";
+  wire::UnderWayRow listed;
+  listed.leaf = kBuildingLeaf;
+  listed.lane = Lane{1};
+  listed.function = FunctionId{2};
+  listed.begin_ns = 200;
+  listed.peer = Rank{7};
+  listed.comm = 0;
+  ASSERT_EQ(window.under_way.size(), 1u);
+  EXPECT_EQ(window.under_way[0], listed);
+
+  builder.open(1, kBuiltWindow);
+  builder.charge_open(Lane{1}, call, 1000);
+  EXPECT_EQ(time_of(builder.build()), 250u);
+
+  builder.open(2, kBuiltWindow);
+  builder.add(Lane{1}, std::vector{timed_call(2, 200, 530)}, true);
+  window = builder.build();
+  EXPECT_EQ(window.rows.at(0).calls, 1u);
+  EXPECT_EQ(window.rows.at(0).time_ns, 30u);
+  EXPECT_EQ(window.rows.at(0).max_ns, 330u);
+  EXPECT_EQ(window.rows.at(0).histogram.count(wire::LogHistogram::bucket_of(330)), 1u);
+  EXPECT_TRUE(window.earlier.empty());
+  EXPECT_TRUE(window.under_way.empty());
+}
+
+TEST(WindowBuilder, ChargesACallOnceHoweverOftenItIsTold) {
+  WindowBuilder builder = opened();
+  const WindowBuilder::Open call{0, FunctionId{2}, 200, -1, capture::kNoComm};
+  for (int i = 0; i < 3; ++i) {
+    builder.clear_under_way();
+    builder.charge_open(Lane{1}, call, 240);
+  }
+  builder.charge_open(Lane{2}, call, 240);
+  EXPECT_EQ(time_of(builder.build()), 80u);
+  EXPECT_EQ(builder.charged_until(Lane{1}, 0), 240);
+  EXPECT_EQ(builder.build().under_way.size(), 2u);
+  EXPECT_FALSE(builder.build().under_way[0].peer || builder.build().under_way[0].comm);
+}
+
+TEST(WindowBuilder, TimeThatNobodyChargedGoesToTheSlicesInWhichItPassed) {
+  WindowBuilder builder = opened(4);
+  builder.add(Lane{1}, std::vector{timed_call(2, 130, 1010)}, true);
+  const auto window = builder.build();
+  EXPECT_EQ(window.rows.at(0).time_ns, 10u);
+  ASSERT_EQ(window.earlier.size(), 4u);
+  EXPECT_EQ(window.earlier[0].time_ns, 120u);
+  for (std::size_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(window.earlier[i].time_ns, 250u);
+    EXPECT_EQ(window.earlier[i].begin_ns, static_cast<Nanos>(i) * kBuiltWindow);
+    EXPECT_EQ(window.earlier[i].end_ns, static_cast<Nanos>(i + 1) * kBuiltWindow);
+  }
+}
+
+TEST(WindowBuilder, ASuccessorGoesOnWhereTheFormerHasStopped) {
+  WindowBuilder builder = opened(2);
+  builder.resume(Lane{1}, 0, 400);
+  builder.add(Lane{1}, std::vector{timed_call(2, 200, 530)}, true);
+  const auto window = builder.build();
+  EXPECT_EQ(window.rows.at(0).time_ns, 30u);
+  ASSERT_EQ(window.earlier.size(), 1u);
+  EXPECT_EQ(window.earlier[0].time_ns, 100u);
+}
+
+TEST(WindowBuilder, ACallInWhichTheProcessDiedCountsUpToItsDeath) {
+  WindowBuilder builder = opened();
+  const WindowBuilder::Open call{0, FunctionId{2}, 200, 7, 0};
+  builder.charge_open(Lane{1}, call, 1000);
+  builder.open(1, kBuiltWindow);
+  builder.end_open(Lane{1}, call, 300);
+  const auto row = builder.build().rows.at(0);
+  EXPECT_EQ(row.calls, 1u);
+  EXPECT_EQ(row.time_ns, 50u);
+  EXPECT_EQ(row.max_ns, 100u);
+  EXPECT_TRUE(row.estimated);
+}
+
+TEST(WindowBuilder, TimeOlderThanAnHourCountsInTheOldestSlice) {
+  constexpr std::uint64_t kNow = 1'000'000;
+  WindowBuilder builder = opened(kNow);
+  const auto end = static_cast<Nanos>(kNow) * kBuiltWindow + 1;
+  builder.add(Lane{1}, std::vector{timed_call(2, 0, end)}, true);
+  const auto window = builder.build();
+  EXPECT_EQ(window.earlier.size(), WindowBuilder::kMaxEarlierSlices);
+  std::uint64_t sum = time_of(window);
+  for (const wire::EarlierRow& row : window.earlier) sum += row.time_ns;
+  EXPECT_EQ(sum, static_cast<std::uint64_t>(end));
 }
 
 // ---- against a slow model ----

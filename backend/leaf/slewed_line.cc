@@ -1,0 +1,75 @@
+#include "backend/leaf/slewed_line.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/check.h"
+
+namespace xylem::backend {
+namespace {
+
+// Sums and differences of two of these do not overflow.
+constexpr Nanos kFarthest = Nanos{1} << 60;
+
+Nanos bounded(Nanos ns) { return std::clamp(ns, -kFarthest, kFarthest); }
+
+}  // namespace
+
+// Rounding keeps the order: x grows by 1 where the rounded product shrinks by at most 1.
+Nanos SlewedLine::value_at(const LinePiece& piece, Nanos x) {
+  const Nanos after = bounded(x) - piece.from;
+  if (piece.slope_off == 0) return piece.value + after;
+  return piece.value + after + static_cast<Nanos>(static_cast<double>(after) * piece.slope_off);
+}
+
+Nanos SlewedLine::at(Nanos x) const {
+  CHECK(is_set());
+  // Nearly always in one of the last pieces.
+  auto piece = pieces_.rbegin();
+  while (piece->from > x && std::next(piece) != pieces_.rend()) ++piece;
+  return value_at(*piece, x);
+}
+
+Nanos SlewedLine::final_offset() const { return pieces_.back().value - pieces_.back().from; }
+
+bool SlewedLine::aim(Nanos from, Nanos offset) {
+  from = std::max<Nanos>(1, bounded(from));
+  offset = bounded(offset);
+  if (!is_set()) {
+    pieces_.push_back({0, offset, 0});
+    return true;
+  }
+  const Nanos value = at(from);
+  const Nanos change = from + offset - value;
+  const bool is_jump = std::abs(change) > kJump;
+  if (change == 0 && pieces_.back().from <= from) return false;
+  if (!is_jump && pieces_.back().from > from) return false;  // A former change is under way.
+  while (pieces_.back().from >= from && pieces_.size() > 1) pieces_.pop_back();
+  if (is_jump) {
+    pieces_.push_back({from, from + offset, 0});
+  } else {
+    const double least = std::abs(static_cast<double>(change)) / kMaxSlopeOff;
+    const Nanos duration = std::max(kCatchUp, static_cast<Nanos>(least) + 1);
+    const double slope_off = static_cast<double>(change) / static_cast<double>(duration);
+    pieces_.push_back({from, value, slope_off});
+    const Nanos end = from + duration;
+    // Where the slope leads, to the ns: the line has no gap. What rounding leaves comes next time.
+    pieces_.push_back({end, value_at(pieces_.back(), end), 0});
+  }
+  while (pieces_.size() > kPieces) pieces_.pop_front();
+  return true;
+}
+
+void LineReader::look_up(Nanos x) {
+  CHECK(line_.is_set());
+  const auto& pieces = line_.pieces_;
+  auto piece = pieces.rbegin();
+  while (piece->from > x && std::next(piece) != pieces.rend()) ++piece;
+  piece_ = *piece;
+  const bool is_first = std::next(piece) == pieces.rend();
+  from_ = is_first ? std::numeric_limits<Nanos>::min() : piece->from;
+  end_ = piece == pieces.rbegin() ? std::numeric_limits<Nanos>::max() : std::prev(piece)->from;
+}
+
+}  // namespace xylem::backend

@@ -1,0 +1,92 @@
+#pragma once
+
+// Converts times of one clock to another clock whose offset becomes known better and better.
+//
+// A new offset never changes a time that was converted before: the line changes only from some time
+// on. A small change is not a step. The line approaches the new offset within a second:
+//
+//   other |              .-'        The offset is 0 at first. At t it becomes known as -3. The line
+//   clock |           .-'           goes on where it is, with a smaller slope, until it is at the
+//         |      .--''              new offset. So times stay in order, whatever the offset does.
+//         |   .-'
+//         +-------t------u----
+//
+// A change of more than kJump is a step. It happens only if a host had to begin without the front
+// end's clock.
+
+#include <cstddef>
+#include <deque>
+#include <span>
+
+#include "base/clock.h"
+
+namespace xylem::backend {
+
+/// A part of the line, up to the beginning of the next part.
+struct LinePiece {
+  Nanos from = 0;
+  Nanos value = 0;       ///< The line at `from`.
+  double slope_off = 0;  ///< Slope minus 1.
+  bool operator==(const LinePiece&) const = default;
+};
+
+/// A function from ns to ns. It never decreases, except in a step back of more than kJump. Not
+/// thread-safe.
+class SlewedLine {
+ public:
+  /// Duration of a small change.
+  static constexpr Nanos kCatchUp = 1 * kSecond;
+  /// Maximum of |slope - 1|. A change that is too large for it takes longer than kCatchUp.
+  static constexpr double kMaxSlopeOff = 1.0 / 16;
+  /// A larger change of the offset is a step.
+  static constexpr Nanos kJump = 1 * kSecond;
+  /// Number of pieces that are kept. A change adds two, and changes come once a second at most. So
+  /// all times of the last minutes are converted as before.
+  static constexpr std::size_t kPieces = 512;
+
+  SlewedLine() = default;
+  /// Continues a line that pieces() has described. `pieces` must not be empty.
+  explicit SlewedLine(std::span<const LinePiece> pieces) : pieces_(pieces.begin(), pieces.end()) {}
+
+  /// Approaches the line `x + offset` from `from` on. No time after `from` may have been converted
+  /// yet. The first call sets the whole line. A later call is ignored while a former change is
+  /// still under way, unless it is a step. Returns true if the line has changed.
+  bool aim(Nanos from, Nanos offset);
+
+  bool is_set() const noexcept { return !pieces_.empty(); }
+  /// The line at `x`. Accepts any number without overflow. The line must be set.
+  Nanos at(Nanos x) const;
+  /// The line's value minus x at `x`, for the part that has no end.
+  Nanos final_offset() const;
+
+  const std::deque<LinePiece>& pieces() const noexcept { return pieces_; }
+
+ private:
+  friend class LineReader;
+  static Nanos value_at(const LinePiece& piece, Nanos x);
+
+  std::deque<LinePiece> pieces_;
+};
+
+/// Fast at() for many consecutive times. It keeps the piece of the last time. Borrows the line;
+/// valid until the line's next aim().
+class LineReader {
+ public:
+  explicit LineReader(const SlewedLine& line) noexcept : line_(line) {}
+
+  /// Equal to SlewedLine::at().
+  Nanos operator()(Nanos x) {
+    if (x < from_ || x >= end_) look_up(x);
+    return SlewedLine::value_at(piece_, x);
+  }
+
+ private:
+  void look_up(Nanos x);
+
+  const SlewedLine& line_;
+  LinePiece piece_;
+  Nanos from_ = 0;  // The piece is valid for from_ <= x < end_.
+  Nanos end_ = 0;
+};
+
+}  // namespace xylem::backend

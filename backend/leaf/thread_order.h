@@ -1,0 +1,56 @@
+#pragma once
+
+// Keeps the calls of a thread in order. A thread is in one call at a time. Its processor's counter
+// may be a few ns behind when the thread has moved, so a record may claim to have begun before the
+// thread's previous call ended.
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "base/clock.h"
+#include "capture/core/ring.h"
+
+namespace xylem::backend {
+
+/// The newest record of a ring. Copy it to try records that may come again. Pure.
+class ThreadOrder {
+ public:
+  /// A larger overlap stays. Only a step of the clock or a hostile process causes it.
+  static constexpr Nanos kMaxOverlap = 1 * kSecond;
+
+  /// The times of the ring's next record. `begin_ns` and `end_ns` are its ticks on the run's clock.
+  /// A call begins no earlier than the previous call has ended, and does not end before it begins.
+  /// A completion has the times of its call.
+  std::pair<Nanos, Nanos> next(const capture::Record& record, Nanos begin_ns, Nanos end_ns) {
+    const bool is_part = record.kind == capture::RecordKind::kCompletion && has_any_ &&
+                         record.begin == begin_ticks_ && record.end == end_ticks_;
+    if (is_part) return {begin_ns_, end_ns_};
+    begin_ns_ = after_last(begin_ns);
+    end_ns_ = std::max(begin_ns_, end_ns);
+    begin_ticks_ = record.begin;
+    end_ticks_ = record.end;
+    has_any_ = true;
+    return {begin_ns_, end_ns_};
+  }
+
+  /// The begin of a call that comes after the newest record.
+  Nanos after_last(Nanos begin_ns) const {
+    const bool overlaps = has_any_ && begin_ns < end_ns_ && end_ns_ - begin_ns <= kMaxOverlap;
+    return overlaps ? end_ns_ : begin_ns;
+  }
+
+  /// True if a call that began at these ticks has a record that next() has seen.
+  bool has_ended(std::uint64_t begin_ticks) const noexcept {
+    return has_any_ && begin_ticks <= begin_ticks_;
+  }
+
+ private:
+  bool has_any_ = false;
+  std::uint64_t begin_ticks_ = 0;
+  std::uint64_t end_ticks_ = 0;
+  Nanos begin_ns_ = 0;
+  Nanos end_ns_ = 0;
+};
+
+}  // namespace xylem::backend

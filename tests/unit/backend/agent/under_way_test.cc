@@ -1,0 +1,402 @@
+// Time belongs to the window in which it passes: programs with calls of all lengths, against the
+// calls that they have made.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "backend/agent/collector.h"
+#include "tests/support/hand_made_segment.h"
+#include "wire/chunk.h"
+
+namespace xylem::backend {
+namespace {
+
+using testing::HandMadeSegment;
+
+constexpr Lane kOnly{1};
+constexpr std::uint16_t kPolled = 4;  // Only some calls of it are timed.
+constexpr std::uint16_t kLastCall = 5;
+constexpr std::uint32_t kUnlimited = 1u << 14;
+
+/// A process whose calls a test makes, a collector of it, and the windows that come out of it.
+class MomentHost {
+ public:
+  static constexpr Nanos kMoment = 1 * kMillisecond;  // The length of a window.
+
+  explicit MomentHost(std::uint32_t ring_records = kUnlimited)
+      : memory_(32u << 20), process_(ring_records) {
+    process_.enter_world(0, 8);
+    start();
+  }
+
+  /// Starts a collector with the journal and the segment of its predecessor.
+  void start() {
+    collector_.reset();
+    journal_ = std::make_unique<Journal>(*Journal::open(memory_.bytes()));
+    CollectorOptions options;
+    options.clock = [this] { return now; };
+    collector_ = std::make_unique<Collector>(options, *journal_);
+    collector_->add(kOnly, process_.view(), false, now);
+    wire::Control control;
+    control.version = 1;
+    control.window_ns = kMoment;
+    control.enabled = true;
+    control.chunks = true;
+    collector_->set_offset(offset);
+    collector_->configure(LeafId{1}, control);
+  }
+
+  DrainOutcome drain() {
+    collector_->set_offset(offset);
+    return collector_->drain(now);
+  }
+  void drain_all() {
+    while (drain().unfinished) {
+    }
+  }
+  void end() {
+    process_.header().state.store(capture::ProcessState::kExited);
+    collector_->process_ended(kOnly);
+    for (int i = 0; i < 1000 && (collector_->flush(now).unfinished || i < 3); ++i) {
+    }
+    EXPECT_TRUE(collector_->is_idle());
+    EXPECT_EQ(collector_->take_finished().size(), 1u);
+  }
+
+  std::uint64_t ticks() const { return static_cast<std::uint64_t>(now); }
+  void begin(std::uint32_t thread, std::uint16_t function, std::int32_t peer = -1) {
+    process_.begin(thread, function, ticks(), peer);
+    begun_[thread] = {ticks(), function};
+  }
+  /// Ends the thread's call. Its record stands for `calls` calls.
+  void finish(std::uint32_t thread, std::uint32_t calls = 1) {
+    const auto& [began, function] = begun_.at(thread);
+    process_.take_back(thread);
+    testing::HandMadeCall call;
+    call.function = function;
+    call.begin = began;
+    call.end = ticks();
+    call.calls = calls;
+    call.is_counted = true;
+    process_.write(thread, call);
+  }
+
+  std::vector<wire::ProfileWindow> windows() const {
+    std::vector<wire::ProfileWindow> all;
+    for (const PacketKey& key : journal_->keys()) {
+      if (key.stream != wire::kWindowStream) continue;
+      auto window = wire::decode_profile_window(journal_->read(key).payload);
+      EXPECT_TRUE(window) << window.error().message;
+      if (window) all.push_back(*std::move(window));
+    }
+    return all;
+  }
+  std::vector<wire::Event> events() const {
+    std::vector<wire::Event> all;
+    for (const PacketKey& key : journal_->keys()) {
+      if (key.stream != wire::kChunkStream) continue;
+      const auto chunk = wire::decode_chunk(journal_->read(key).payload);
+      EXPECT_TRUE(chunk);
+      if (chunk) all.insert(all.end(), chunk->begin(), chunk->end());
+    }
+    return all;
+  }
+
+  /// Time by window and function, of rows and of earlier rows.
+  std::map<Nanos, std::map<std::uint16_t, std::uint64_t>> times() const {
+    std::map<Nanos, std::map<std::uint16_t, std::uint64_t>> sums;
+    for (const wire::ProfileWindow& window : windows()) {
+      for (const auto& row : window.rows) sums[window.begin_ns][raw(row.function)] += row.time_ns;
+      for (const auto& row : window.earlier) {
+        EXPECT_EQ(row.end_ns - row.begin_ns, kMoment);
+        EXPECT_EQ(row.begin_ns % kMoment, 0);
+        sums[row.begin_ns][raw(row.function)] += row.time_ns;
+      }
+    }
+    return sums;
+  }
+  std::map<std::uint16_t, std::uint64_t> calls() const {
+    std::map<std::uint16_t, std::uint64_t> sums;
+    for (const wire::ProfileWindow& window : windows()) {
+      for (const auto& row : window.rows) sums[raw(row.function)] += row.calls;
+    }
+    return sums;
+  }
+
+  HandMadeSegment& process() { return process_; }
+  Collector& collector() { return *collector_; }
+
+  Nanos now = 50 * kMillisecond;
+  Nanos offset = 0;
+
+ private:
+  testing::Memory memory_;
+  HandMadeSegment process_;
+  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<Collector> collector_;
+  std::map<std::uint32_t, std::pair<std::uint64_t, std::uint16_t>> begun_;
+};
+
+// ---- one call ----
+
+TEST(UnderWay, ACallThatDoesNotReturnFillsEveryWindowAtOnce) {
+  MomentHost host;
+  host.drain_all();
+  host.now += MomentHost::kMoment / 4;
+  host.begin(0, 2, 7);
+  const Nanos began = host.now;
+  for (int i = 1; i <= 20; ++i) {
+    host.now = 50 * kMillisecond + i * MomentHost::kMoment + 20 * kMicrosecond;
+    host.drain_all();
+    const auto windows = host.windows();
+    ASSERT_EQ(windows.size(), static_cast<std::size_t>(i)) << "one window for each slice";
+    const wire::ProfileWindow& newest = windows.back();
+    ASSERT_EQ(newest.end_ns, 50 * kMillisecond + i * MomentHost::kMoment);
+    ASSERT_EQ(newest.rows.size(), 1u);
+    EXPECT_EQ(newest.rows[0].calls, 0u);
+    EXPECT_EQ(
+        newest.rows[0].time_ns,
+        static_cast<std::uint64_t>(i == 1 ? MomentHost::kMoment * 3 / 4 : MomentHost::kMoment));
+    EXPECT_TRUE(newest.earlier.empty());
+    ASSERT_EQ(newest.under_way.size(), 1u);
+    EXPECT_EQ(newest.under_way[0].function, FunctionId{2});
+    EXPECT_EQ(newest.under_way[0].begin_ns, began);
+    EXPECT_EQ(newest.under_way[0].peer, Rank{7});
+    EXPECT_EQ(newest.under_way[0].comm, capture::kCommWorld);
+  }
+  host.finish(0);
+  host.end();
+  EXPECT_EQ(host.calls(), (std::map<std::uint16_t, std::uint64_t>{{2, 1}}));
+  std::uint64_t sum = 0;
+  for (const auto& [begin, functions] : host.times()) sum += functions.at(2);
+  EXPECT_EQ(sum, static_cast<std::uint64_t>(host.now - began));
+}
+
+TEST(UnderWay, AProcessThatComputesMakesNoWindows) {
+  MomentHost host;
+  host.begin(0, 1);
+  host.now += 1000;
+  host.finish(0);
+  for (int i = 0; i < 20; ++i) {
+    host.now += MomentHost::kMoment / 2;
+    host.drain_all();
+  }
+  EXPECT_EQ(host.windows().size(), 1u);
+}
+
+TEST(UnderWay, TimeBeforeTheRankIsKnownComesLater) {
+  MomentHost host;
+  host.process().header().state.store(capture::ProcessState::kStarting);
+  host.start();  // It sees the process before its MPI_Init returns.
+  host.begin(0, 0);
+  const Nanos began = host.now;
+  for (int i = 0; i < 10; ++i) {
+    host.now += MomentHost::kMoment;
+    host.drain_all();
+  }
+  EXPECT_TRUE(host.windows().empty());
+  host.finish(0);
+  host.process().enter_world(0, 8);
+  host.end();
+  const auto times = host.times();
+  EXPECT_EQ(times.size(), 11u);
+  std::uint64_t sum = 0;
+  for (const auto& [begin, functions] : times) {
+    EXPECT_LE(functions.at(0), static_cast<std::uint64_t>(MomentHost::kMoment));
+    sum += functions.at(0);
+  }
+  EXPECT_EQ(sum, static_cast<std::uint64_t>(host.now - began));
+}
+
+TEST(UnderWay, ACallInWhichTheProcessDiesLastsUntilItsDeath) {
+  MomentHost host;
+  host.drain_all();
+  host.begin(0, kLastCall, 3);
+  const Nanos began = host.now;
+  host.now += 5 * MomentHost::kMoment + 123;
+  host.drain_all();
+  host.now += 10 * kMicrosecond;
+  host.end();
+  EXPECT_EQ(host.calls(), (std::map<std::uint16_t, std::uint64_t>{{kLastCall, 1}}));
+  std::uint64_t sum = 0;
+  for (const auto& [begin, functions] : host.times()) sum += functions.at(kLastCall);
+  EXPECT_NEAR(static_cast<double>(sum), static_cast<double>(host.now - began), 10'000);
+  const wire::AccountRow account = host.windows().back().accounts.back();
+  EXPECT_EQ(account.since_ns, 50 * kMillisecond);
+  EXPECT_EQ(account.until_ns, host.now);
+  EXPECT_EQ(account.threads, 1u);
+}
+
+TEST(UnderWay, ARecordThatTheRingDroppedEndsItsCall) {
+  MomentHost host(capture::kMinRingRecords);
+  for (std::uint32_t i = 0; i < capture::kMinRingRecords; ++i) {
+    host.begin(0, 1);
+    host.now += 10;
+    host.finish(0);
+  }
+  host.begin(0, 2);
+  host.now += 10;
+  host.finish(0);  // Dropped.
+  host.now += 3 * MomentHost::kMoment;
+  host.drain_all();
+  for (const wire::ProfileWindow& window : host.windows()) EXPECT_TRUE(window.under_way.empty());
+  host.end();
+  EXPECT_EQ(host.calls(), (std::map<std::uint16_t, std::uint64_t>{{1, capture::kMinRingRecords}}));
+}
+
+// ---- random programs ----
+
+struct Variety {
+  std::uint32_t threads = 1;
+  bool samples = false;
+  bool replaces = false;  ///< The agent's worker dies now and then.
+  bool learns = false;    ///< The offset to the front end's clock changes.
+  bool dies = false;      ///< The process dies in a call.
+  std::uint32_t ring_records = kUnlimited;
+};
+
+/// A thread makes calls of all lengths, with pauses of all lengths.
+class RandomThread {
+ public:
+  RandomThread(std::uint32_t number, bool samples, Nanos now)
+      : number_(number), samples_(samples), next_(now) {}
+
+  Nanos next() const { return next_; }
+  bool is_in_call() const { return in_call_; }
+
+  void step(MomentHost& host, std::mt19937_64& random) {
+    if (in_call_) {
+      host.finish(number_, std::exchange(pending_, 0) + 1);
+      in_call_ = false;
+      next_ += any_length(random);
+      return;
+    }
+    if (samples_ && random() % 3 == 0) {  // Calls that are not timed, one after the other.
+      host.process().count(number_, kPolled);
+      ++pending_;
+      next_ += 1 + static_cast<Nanos>(random() % 20'000);
+      return;
+    }
+    // A record stands for calls of its own function only.
+    const auto function = pending_ != 0 ? kPolled : static_cast<std::uint16_t>(random() % 4);
+    host.begin(number_, function, static_cast<std::int32_t>(random() % 8) - 1);
+    in_call_ = true;
+    next_ += any_length(random);
+  }
+
+ private:
+  static Nanos any_length(std::mt19937_64& random) {
+    static constexpr Nanos kLengths[] = {20, 300, 5'000, 80'000, 400'000, 1'500'000, 5'000'000};
+    return 1 + static_cast<Nanos>(
+                   random() % static_cast<std::uint64_t>(kLengths[random() % std::size(kLengths)]));
+  }
+
+  std::uint32_t number_;
+  bool samples_;
+  Nanos next_;
+  bool in_call_ = false;
+  std::uint32_t pending_ = 0;
+};
+
+void run_program(MomentHost& host, const Variety& variety, std::mt19937_64& random) {
+  std::vector<RandomThread> threads;
+  for (std::uint32_t t = 0; t < variety.threads; ++t)
+    threads.emplace_back(t, variety.samples, host.now + 1 + static_cast<Nanos>(random() % 1000));
+  const Nanos end = host.now + 60 * MomentHost::kMoment;
+  Nanos next_drain = host.now;
+  const auto any_running = [&] {
+    return std::any_of(threads.begin(), threads.end(),
+                       [](const RandomThread& t) { return t.is_in_call(); });
+  };
+  while (host.now < end || (!variety.dies && any_running())) {
+    auto first =
+        std::min_element(threads.begin(), threads.end(), [&](const auto& a, const auto& b) {
+          // After the end only calls that are under way go on.
+          const bool a_over = host.now >= end && !a.is_in_call();
+          const bool b_over = host.now >= end && !b.is_in_call();
+          return a_over != b_over ? b_over : a.next() < b.next();
+        });
+    if (next_drain <= first->next()) {
+      host.now = std::max(host.now, next_drain);
+      if (variety.learns && random() % 4 == 0)
+        host.offset += static_cast<Nanos>(random() % 200'000) - 100'000;
+      if (variety.replaces && random() % 8 == 0) host.start();
+      host.drain();
+      next_drain = host.now + 1 + static_cast<Nanos>(random() % 3'000'000);
+    } else {
+      host.now = std::max(host.now, first->next());
+      first->step(host, random);
+    }
+  }
+  if (variety.dies) host.process().count(0, kLastCall);
+  host.end();
+}
+
+void check(const MomentHost& host, const Variety& variety) {
+  const auto times = host.times();
+  std::map<std::uint16_t, std::uint64_t> sums;
+  for (const auto& [begin, functions] : times) {
+    std::uint64_t sum = 0;
+    for (const auto& [function, time] : functions) {
+      sum += time;
+      sums[function] += time;
+    }
+    ASSERT_LE(sum, static_cast<std::uint64_t>(MomentHost::kMoment) * variety.threads)
+        << "in the window from " << begin;
+  }
+  std::map<std::uint16_t, std::uint64_t> expected;
+  std::map<std::uint32_t, Nanos> last_end;
+  for (const wire::Event& event : host.events()) {
+    ASSERT_LE(event.begin_ns, event.end_ns);
+    ASSERT_GE(event.begin_ns, last_end[event.thread]) << "two calls of a thread overlap";
+    last_end[event.thread] = event.end_ns;
+    expected[raw(event.function)] += static_cast<std::uint64_t>(event.end_ns - event.begin_ns);
+  }
+  const bool is_exact = variety.ring_records == kUnlimited && !variety.dies;
+  for (const auto& [function, time] : expected) {
+    if (function == kPolled || !is_exact) continue;
+    ASSERT_EQ(sums[function], time) << "function " << function;
+  }
+  if (is_exact) {
+    EXPECT_GE(sums[kPolled], expected[kPolled]) << "what was timed counts at least";
+  }
+}
+
+void try_programs(const Variety& variety, unsigned seeds) {
+  for (unsigned seed = 1; seed <= seeds; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    MomentHost host(variety.ring_records);
+    run_program(host, variety, random);
+    check(host, variety);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(UnderWayPrograms, OfOneThread) { try_programs({}, 200); }
+TEST(UnderWayPrograms, OfThreads) { try_programs({.threads = 4}, 60); }
+TEST(UnderWayPrograms, WithSampling) { try_programs({.samples = true}, 200); }
+TEST(UnderWayPrograms, OfThreadsWithSampling) { try_programs({.threads = 3, .samples = true}, 60); }
+TEST(UnderWayPrograms, WithAnOffsetThatIsLearned) {
+  try_programs({.threads = 2, .samples = true, .learns = true}, 100);
+}
+TEST(UnderWayPrograms, OverReplacementsOfTheAgent) {
+  try_programs({.threads = 2, .replaces = true}, 100);
+}
+TEST(UnderWayPrograms, OverReplacementsWithSamplingAndALearnedOffset) {
+  try_programs({.threads = 2, .samples = true, .replaces = true, .learns = true}, 100);
+}
+TEST(UnderWayPrograms, ThatDieInACall) {
+  try_programs({.threads = 2, .samples = true, .dies = true}, 60);
+}
+TEST(UnderWayPrograms, WhoseRingOverruns) {
+  try_programs({.samples = true, .ring_records = capture::kMinRingRecords}, 60);
+}
+
+}  // namespace
+}  // namespace xylem::backend

@@ -1,0 +1,53 @@
+#include "backend/leaf/thread_order.h"
+
+#include <gtest/gtest.h>
+
+namespace xylem::backend {
+namespace {
+
+using Times = std::pair<Nanos, Nanos>;
+
+capture::Record record(std::uint64_t begin, std::uint64_t end,
+                       capture::RecordKind kind = capture::RecordKind::kMpiCall) {
+  capture::Record made{};
+  made.begin = begin;
+  made.end = end;
+  made.kind = kind;
+  return made;
+}
+
+TEST(ThreadOrder, ACallBeginsNoEarlierThanTheLastHasEnded) {
+  ThreadOrder order;
+  EXPECT_EQ(order.next(record(10, 20), 10, 20), (Times{10, 20}));
+  EXPECT_EQ(order.next(record(18, 30), 18, 30), (Times{20, 30}));
+  EXPECT_EQ(order.next(record(25, 28), 25, 28), (Times{30, 30}));
+  EXPECT_EQ(order.after_last(29), 30);
+  EXPECT_EQ(order.after_last(31), 31);
+}
+
+TEST(ThreadOrder, CompletionsHaveTheTimesOfTheirCall) {
+  ThreadOrder order;
+  order.next(record(1, 20), 10, 25);
+  order.next(record(18, 30), 18, 30);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(order.next(record(18, 30, capture::RecordKind::kCompletion), 18, 30),
+              (Times{25, 30}));
+  }
+}
+
+TEST(ThreadOrder, KnowsWhichPublishedCallsHaveEnded) {
+  ThreadOrder order;
+  EXPECT_FALSE(order.has_ended(10));
+  order.next(record(10, 20), 10, 20);
+  EXPECT_TRUE(order.has_ended(10));
+  EXPECT_FALSE(order.has_ended(21));
+}
+
+TEST(ThreadOrder, AStepOfTheClockIsNoOverlap) {
+  ThreadOrder order;
+  order.next(record(1, 2), 5 * kSecond, 6 * kSecond);
+  EXPECT_EQ(order.next(record(3, 4), 100, 200), (Times{100, 200}));
+}
+
+}  // namespace
+}  // namespace xylem::backend

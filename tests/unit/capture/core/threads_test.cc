@@ -16,6 +16,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "tests/unit/capture/core/linked_capture.h"
@@ -498,6 +499,61 @@ TEST_F(CaptureThreads, ACallFromACallbackIsCountedWhereNoRingIsLeft) {
   std::thread([] { MPI_Wtick(); }).join();
   stub_tool_callback = nullptr;
   EXPECT_EQ(ringless() - before, 2u);
+}
+
+/// The published calls of all rings, as an agent reads them: function, peer and communicator.
+std::vector<std::tuple<std::uint32_t, std::int32_t, std::uint32_t>> calls_under_way() {
+  std::vector<std::tuple<std::uint32_t, std::int32_t, std::uint32_t>> found;
+  for (std::uint32_t r = 0; r < segment().threads.load(); ++r) {
+    const CallUnderWay& from = ring_at(r).under_way;
+    const std::uint64_t begin = from.begin.load(std::memory_order_acquire);
+    const std::uint64_t where = from.where.load(std::memory_order_acquire);
+    const std::uint32_t function = from.function.load(std::memory_order_acquire);
+    if (begin == 0 || from.begin.load(std::memory_order_acquire) != begin) continue;
+    found.emplace_back(function, peer_of(where), comm_of(where));
+  }
+  return found;
+}
+
+TEST_F(CaptureThreads, ACallIsPublishedFromItsBeginToItsEnd) {
+  static std::vector<std::tuple<std::uint32_t, std::int32_t, std::uint32_t>> inside;
+  inside.clear();
+  EXPECT_TRUE(calls_under_way().empty());
+  stub_tool_callback = [] {
+    MPI_Wtime();  // An inner call publishes nothing.
+    inside = calls_under_way();
+  };
+  std::thread([] { MPI_Wtick(); }).join();
+  stub_tool_callback = nullptr;
+  ASSERT_EQ(inside.size(), 1u);
+  EXPECT_EQ(inside[0], std::tuple(std::uint32_t{kMPI_Wtick}, kNoPeer, kNoComm));
+  EXPECT_TRUE(calls_under_way().empty());
+}
+
+TEST_F(CaptureThreads, WhatAReaderSeesUnderWayIsOneCallOfTheProgram) {
+  std::atomic<bool> is_over{false};
+  Reader reader;
+  std::thread caller([&] {
+    int number = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      MPI_Send(&number, 1, MPI_INT, i % 4, 1, MPI_COMM_WORLD);
+      MPI_Recv(&number, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    }
+    is_over = true;
+  });
+  while (!is_over) {
+    for (const auto& [function, peer, comm] : calls_under_way()) {
+      if (function == kMPI_Send) {
+        EXPECT_TRUE(peer == kNoPeer || (peer >= 0 && peer < 4)) << peer;
+        EXPECT_TRUE(comm == kNoComm || comm == kCommWorld) << comm;
+      } else {
+        EXPECT_EQ(function, kMPI_Recv);
+        EXPECT_TRUE(comm == kNoComm || comm == kCommSelf) << comm;
+      }
+    }
+  }
+  caller.join();
+  reader.stop();
 }
 
 TEST_F(CaptureThreads, AForkedChildWritesNothingIntoItsParentsRings) {

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""What is shown of a job that hangs is true while it hangs: rank, function, peer and time, by the program's own clock."""
+
+import time
+import unittest
+
+from harness import DEADLINE, Store, WholeSystemTest, mpirun, wait_until
+
+HANG_S = 20
+RANKS = 4
+SECOND = 10**9
+# A window, the commit after it, and the second that a busy machine may take.
+LATE_NS = SECOND // 4 + SECOND
+
+
+class UnderWayTest(WholeSystemTest):
+    def begin_hang(self, library, detail):
+        """Starts the job; returns when all ranks but 0 wait. self.began has each one's time, of the run."""
+        self.store = Store(self.folder / f"{library}-{detail}.db")
+        self.prefix = self.folder / f"{library}-{detail}"
+        self.job = self.start("run", "--store", self.store.path, "--detail", detail, "--",
+                              *mpirun(library, RANKS, "hang", HANG_S, self.prefix))
+        times = wait_until(self.program_times, "all ranks wait")
+        self.epoch = self.store.value("SELECT epoch_ns FROM succession")
+        self.began = {rank: lines[0] - self.epoch for rank, lines in times.items()}
+
+    def program_times(self):
+        """Rank -> what the program wrote; None until each rank has begun to wait."""
+        times = {}
+        for rank in range(1, RANKS):
+            try:
+                lines = self.prefix.with_name(f"{self.prefix.name}.{rank}").read_text().split()
+            except OSError:
+                return None
+            if not lines:
+                return None
+            times[rank] = [int(line) for line in lines]
+        return times
+
+    def run_now(self):
+        return time.monotonic_ns() - self.epoch
+
+    def assert_true_now(self):
+        """At this moment: who waits since when for whom, and the time in MPI up to now."""
+        asked = self.run_now()
+        rows = {row["rank"]: row for row in self.store.rows("SELECT * FROM under_way WHERE function = 'MPI_Recv'")}
+        self.assertEqual(set(rows), set(range(1, RANKS)))
+        for rank, row in rows.items():
+            self.assertEqual((row["function"], row["peer"], row["comm"], row["thread"]), ("MPI_Recv", 0, 0, 0), row)
+            # Between the program's reading and the call there is nothing but a line to a file.
+            self.assertGreaterEqual(row["begin_ns"], self.began[rank] - 1000, row)
+            self.assertLess(row["begin_ns"] - self.began[rank], SECOND, row)
+            self.assertLessEqual(row["at_ns"], self.run_now(), row)
+            self.assertGreater(row["at_ns"], asked - LATE_NS, row)
+            told = self.store.value(f"SELECT time_ns FROM function_total WHERE rank = {rank} AND function = 'MPI_Recv'")
+            self.assertGreater(told, asked - LATE_NS - row["begin_ns"], row)
+            self.assertLessEqual(told, self.run_now() - row["begin_ns"], row)
+            self.assertEqual(self.store.value("SELECT calls FROM function_total"
+                                              f" WHERE rank = {rank} AND function = 'MPI_Recv'"), 0)
+        full = self.store.rows(
+            "SELECT rank, begin_ns, sum(time_ns) AS time FROM profile_window WHERE function = 'MPI_Recv'"
+            f" AND begin_ns >= {max(self.began.values()) + SECOND // 2} GROUP BY rank, begin_ns")
+        self.assertTrue(full)
+        for row in full:
+            self.assertEqual(row["time"], SECOND // 4, row)
+
+    def assert_true_afterwards(self, detail):
+        self.assertEqual(self.store.rows("SELECT * FROM under_way"), [])
+        times = self.program_times()
+        for rank, (began, ended) in times.items():
+            row, = self.store.rows(f"SELECT * FROM function_total WHERE rank = {rank} AND function = 'MPI_Recv'")
+            self.assertEqual(row["calls"], 1)
+            self.assertEqual(row["time_ns"], row["max_ns"])
+            self.assertLessEqual(row["time_ns"], ended - began)
+            self.assertGreater(row["time_ns"], ended - began - SECOND)
+        sums = self.store.rows(
+            "SELECT t.rank, t.function, t.time_ns, w.time FROM function_total t JOIN (SELECT rank, function,"
+            " sum(time_ns) AS time FROM profile_window GROUP BY 1, 2) w ON w.rank = t.rank AND w.function = t.function")
+        self.assertTrue(sums)
+        for row in sums:
+            self.assertEqual(row["time"], row["time_ns"], row)
+        longest = self.store.rows("SELECT rank, begin_ns, sum(time_ns) AS time, max(end_ns) - begin_ns AS length"
+                                  " FROM profile_window GROUP BY 1, 2 HAVING time > length")
+        self.assertEqual(longest, [], "a window has more time than it is long")
+        for row in self.store.rows("SELECT * FROM rank"):
+            self.assertEqual(row["threads"], 1, row)
+            self.assertLess(row["since_ns"], min(self.began.values()), row)
+            self.assertGreater(row["until_ns"], row["since_ns"] + HANG_S * SECOND, row)
+        if detail == "trace":
+            self.assertEqual(self.store.rows(
+                "SELECT * FROM (SELECT rank, begin_ns, lag(end_ns) OVER (PARTITION BY rank, thread ORDER BY end_ns,"
+                " begin_ns) AS before FROM event) WHERE begin_ns < before"), [], "calls of one thread overlap")
+            self.assertEqual(self.store.rows(
+                "SELECT e.rank, e.function, e.time, t.time_ns FROM (SELECT rank, function, sum(end_ns - begin_ns) AS time"
+                " FROM event WHERE calls = 1 GROUP BY 1, 2) e JOIN function_total t ON t.rank = e.rank"
+                " AND t.function = e.function WHERE NOT t.estimated AND e.time <> t.time_ns"), [])
+        self.assertEqual(self.store.rows("SELECT DISTINCT offset_ns, error_ns FROM clock"),
+                         [{"offset_ns": 0, "error_ns": 0}])
+
+    def hang(self, library, detail):
+        self.begin_hang(library, detail)
+        first = max(self.began.values())
+        for seconds in (5, 10, 15):
+            wait_until(lambda: self.run_now() >= first + seconds * SECOND, f"{seconds} s have passed")
+            self.assert_true_now()
+        out, errors = self.job.communicate(timeout=DEADLINE)
+        self.assertEqual(self.job.returncode, 0, errors + out)
+        self.assert_true_afterwards(detail)
+        self.assert_adds_up(self.store)
+        self.assert_nothing_left()
+
+    def test_mpich_with_windows(self):
+        self.hang("mpich", "profile")
+
+    def test_mpich_with_events(self):
+        self.hang("mpich", "trace")
+
+    def test_open_mpi_with_windows(self):
+        self.hang("openmpi", "profile")
+
+    def test_open_mpi_with_events(self):
+        self.hang("openmpi", "trace")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -160,6 +160,30 @@ Report::WorldShare share_of_world(WorldId world, std::vector<Report::RankShare> 
   return share;
 }
 
+// The newest time of the run that is known: now, as long as it is in progress.
+Nanos newest_time(Inquiry& inquiry) {
+  const auto row = inquiry.ask_one(
+      "SELECT (SELECT max(last_ns) FROM process), (SELECT max(at_ns) FROM link),"
+      " (SELECT max(ended_ns - started_ns) FROM run)",
+      3);
+  Nanos newest = integer_of(row[0]);
+  newest = std::max<Nanos>(newest, integer_of(row[1]));
+  return std::max<Nanos>(newest, integer_of(row[2]));
+}
+
+// SQL: the time in which a process `p` was watched, over its threads. Files of older agents do not
+// have it: there it is the time between the first and the last thing that is known of the process.
+std::string span_of_process(Inquiry& inquiry) {
+  const std::string seen =
+      " CASE WHEN p.events > 0 AND p.stored_events = p.events"
+      " THEN (SELECT max(end_ns) - min(begin_ns) FROM event_chunk c WHERE c.process = p.id)"
+      " ELSE p.last_ns - p.first_ns END";
+  if (!inquiry.has_column("process", "since_ns")) return seen;
+  return " CASE WHEN p.since_ns IS NULL THEN" + seen + " ELSE (coalesce(p.until_ns, " +
+         std::to_string(newest_time(inquiry)) +
+         ") - p.since_ns) * max(1, coalesce(p.threads, 1)) END";
+}
+
 std::vector<Report::WorldShare> read_shares(Inquiry& inquiry, const std::vector<Report::World>& of,
                                             std::size_t shown) {
   std::string ids;
@@ -168,9 +192,9 @@ std::vector<Report::WorldShare> read_shares(Inquiry& inquiry, const std::vector<
   std::map<WorldId, std::vector<Report::RankShare>> worlds;
   for (const auto& row : inquiry.ask(
            "SELECT p.world, p.rank, (SELECT sum(time_ns) FROM function_sum s WHERE s.process ="
-           " p.id), CASE WHEN p.events > 0 AND p.stored_events = p.events"
-           " THEN (SELECT max(end_ns) - min(begin_ns) FROM event_chunk c WHERE c.process = p.id)"
-           " ELSE p.last_ns - p.first_ns END, (SELECT max(estimated) FROM function_sum s WHERE"
+           " p.id)," +
+           span_of_process(inquiry) +
+           ", (SELECT max(estimated) FROM function_sum s WHERE"
            " s.process = p.id) FROM process p WHERE p.world IN (" +
            ids + ") AND p.first_ns IS NOT NULL ORDER BY p.world, p.rank")) {
     worlds[id_of<WorldId>(row[0])].push_back(
@@ -291,7 +315,8 @@ void read_notices(Inquiry& inquiry, std::size_t most, Report& report) {
 }  // namespace
 
 double Report::RankShare::share() const {
-  return span_ns <= 0 ? 0 : static_cast<double>(mpi_ns) / static_cast<double>(span_ns);
+  if (span_ns <= 0) return 0;
+  return std::min(1.0, static_cast<double>(mpi_ns) / static_cast<double>(span_ns));
 }
 
 Result<Report> make_report(RunFile& run, const ReportLimits& limits) {

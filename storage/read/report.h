@@ -73,14 +73,15 @@ struct Report {
     double share = 0;        ///< Share of the time in MPI, 0 to 1.
     bool estimated = false;  ///< Some calls of the function were not timed.
   };
-  /// The time in MPI and the span of a rank. If all events of the rank are stored, the span is from
-  /// the first to the last event. Otherwise it is from the first to the last window with a call of
-  /// the rank. The times of several threads are added.
+  /// The time in MPI and the span of a rank: the time in which it was watched, from its first call
+  /// or its registration until its end or now. The times of several threads are added, also in the
+  /// span. In files of older agents the span is from the first to the last stored event, if all
+  /// events are stored, else from the first to the last window with a call of the rank.
   struct RankShare {
     Rank rank{};
     Nanos mpi_ns = 0, span_ns = 0;
     bool estimated = false;  ///< `mpi_ns` includes estimated times.
-    double share() const;
+    double share() const;    ///< From 0 to 1.
   };
   struct WorldShare {
     WorldId world{};

@@ -49,7 +49,7 @@ Nanos RecordReader::look_time(const WatchedProcess& process, Drain& drain) const
   Nanos& known = by_ticks ? drain.looked_at_ticks : drain.looked_at_monotonic;
   if (known == 0) {
     known = drain.run_time(by_ticks ? ticks_.to_monotonic(read_pair_().ticks) : clock_());
-    drain.read_at = std::max(drain.read_at, known);
+    if (!drain.everything) drain.read_at = std::max(drain.read_at, known);
   }
   return known;
 }

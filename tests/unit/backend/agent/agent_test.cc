@@ -180,10 +180,11 @@ TEST_F(AgentTest, KeepsTheTimesOfCallsThatEndWhileItReads) {
   host.start();
   host.talk();
   const Nanos begin = host.network.now;
+  std::uint32_t thread = 0;
   for (const Nanos ends_after : {10 * kMillisecond, kSecond, 3600 * kSecond}) {
-    process.write(0, {.function = 1,
-                      .begin = static_cast<std::uint64_t>(begin),
-                      .end = static_cast<std::uint64_t>(begin + ends_after)});
+    process.write(thread++, {.function = 1,
+                             .begin = static_cast<std::uint64_t>(begin),
+                             .end = static_cast<std::uint64_t>(begin + ends_after)});
   }
   host.pass(3 * kSecond);
   std::vector<Nanos> durations;

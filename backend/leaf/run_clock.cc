@@ -66,7 +66,7 @@ ClockMemo memo_of(const TickClock& ticks, const RunClock& run) {
 
 TickClock tick_clock_of(const ClockMemo& memo) {
   const auto pieces = known(memo.ticks, memo.tick_pieces);
-  if (pieces.empty() || !are_possible(pieces) || is_far(memo.last_pair.monotonic_ns)) return {};
+  if (!are_possible(pieces) || is_far(memo.last_pair.monotonic_ns)) return {};
   return {pieces, memo.last_pair};
 }
 

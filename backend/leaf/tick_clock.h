@@ -67,9 +67,9 @@ class TickClock {
   static constexpr Nanos kJump = 1 * kSecond;
 
   TickClock() = default;
-  /// Continues a clock that pieces() and last_pair() have described. Without pieces it is new.
+  /// Continues a clock that pieces() and last_pair() have described.
   TickClock(std::span<const TickPiece> pieces, const TickPair& last_pair)
-      : pieces_(pieces.begin(), pieces.end()), last_(last_pair), has_pair_(!pieces.empty()) {}
+      : pieces_(pieces.begin(), pieces.end()), last_(last_pair), has_pair_(last_pair.ticks != 0) {}
 
   /// Adds `pair` if the last pair is old enough, else ignores `pair`. May be called as often as you
   /// like.

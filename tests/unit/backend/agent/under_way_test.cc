@@ -28,8 +28,9 @@ class MomentHost {
  public:
   static constexpr Nanos kMoment = 1 * kMillisecond;  // The length of a window.
 
-  explicit MomentHost(std::uint32_t ring_records = kUnlimited)
-      : memory_(32u << 20), process_(ring_records) {
+  explicit MomentHost(std::uint32_t ring_records = kUnlimited, bool by_ticks = false)
+      : memory_(32u << 20), process_(ring_records), by_ticks_(by_ticks) {
+    if (by_ticks) process_.header().clock = capture::ClockKind::kTsc;
     process_.enter_world(0, 8);
     start();
   }
@@ -40,6 +41,9 @@ class MomentHost {
     journal_ = std::make_unique<Journal>(*Journal::open(memory_.bytes()));
     CollectorOptions options;
     options.clock = [this] { return now; };
+    options.read_pair = [this] {  // Each reading is off by up to 50 ns.
+      return TickPair{ticks(), now + static_cast<Nanos>(jitter_() % 101) - 50, 50};
+    };
     collector_ = std::make_unique<Collector>(options, *journal_);
     collector_->add(kOnly, process_.view(), false, now);
     wire::Control control;
@@ -62,13 +66,18 @@ class MomentHost {
   void end() {
     process_.header().state.store(capture::ProcessState::kExited);
     collector_->process_ended(kOnly);
-    for (int i = 0; i < 1000 && (collector_->flush(now).unfinished || i < 3); ++i) {
+    for (int i = 0; i < 100 && (collector_->flush(now).unfinished || i < 3); ++i) {
+    }
+    // The tick clock needs a second pair.
+    for (int i = 0; i < 100 && !collector_->is_idle(); ++i) {
+      now += kMillisecond;
+      std::ignore = collector_->flush(now);
     }
     EXPECT_TRUE(collector_->is_idle());
     EXPECT_EQ(collector_->take_finished().size(), 1u);
   }
 
-  std::uint64_t ticks() const { return static_cast<std::uint64_t>(now); }
+  std::uint64_t ticks() const { return static_cast<std::uint64_t>(now) * (by_ticks_ ? 3 : 1); }
   void begin(std::uint32_t thread, std::uint16_t function, std::int32_t peer = -1) {
     process_.begin(thread, function, ticks(), peer);
     begun_[thread] = {ticks(), function};
@@ -137,6 +146,8 @@ class MomentHost {
  private:
   testing::Memory memory_;
   HandMadeSegment process_;
+  bool by_ticks_;
+  std::mt19937_64 jitter_{7};
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Collector> collector_;
   std::map<std::uint32_t, std::pair<std::uint64_t, std::uint16_t>> begun_;
@@ -257,6 +268,7 @@ struct Variety {
   bool replaces = false;  ///< The agent's worker dies now and then.
   bool learns = false;    ///< The offset to the front end's clock changes.
   bool dies = false;      ///< The process dies in a call.
+  bool by_ticks = false;  ///< Times are ticks of a counter, which the agent converts.
   std::uint32_t ring_records = kUnlimited;
 };
 
@@ -371,7 +383,7 @@ void try_programs(const Variety& variety, unsigned seeds) {
   for (unsigned seed = 1; seed <= seeds; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
-    MomentHost host(variety.ring_records);
+    MomentHost host(variety.ring_records, variety.by_ticks);
     run_program(host, variety, random);
     check(host, variety);
     if (::testing::Test::HasFailure()) return;
@@ -390,6 +402,11 @@ TEST(UnderWayPrograms, OverReplacementsOfTheAgent) {
 }
 TEST(UnderWayPrograms, OverReplacementsWithSamplingAndALearnedOffset) {
   try_programs({.threads = 2, .samples = true, .replaces = true, .learns = true}, 100);
+}
+TEST(UnderWayPrograms, WithTicks) { try_programs({.by_ticks = true}, 200); }
+TEST(UnderWayPrograms, WithTicksAndEverythingElse) {
+  try_programs({.threads = 2, .samples = true, .replaces = true, .learns = true, .by_ticks = true},
+               100);
 }
 TEST(UnderWayPrograms, ThatDieInACall) {
   try_programs({.threads = 2, .samples = true, .dies = true}, 60);

@@ -15,8 +15,8 @@ namespace xylem::capture {
 
 // ---- before the real call ----
 
-/// Tells the agent the communicator of the call, and the world rank of `rank`, the other side or the
-/// root. `rank` is negative if there is none.
+/// Tells the agent the communicator of the call, and the world rank of `rank`, the other side or
+/// the root. `rank` is negative if there is none.
 XYLEM_INLINE void at(const Call& call, Word comm, std::int32_t rank = kNoPeer) noexcept {
   if (call.calls == 0) return;
   const CommEntry* entry = comms.find_known(comm);

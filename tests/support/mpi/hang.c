@@ -1,7 +1,7 @@
 /* A job that hangs for a while: rank 0 computes, and all others wait for its message.
  *
- *   hang SECONDS PREFIX     Each rank but 0 writes the times of CLOCK_MONOTONIC just before and just
- *                           after its receive into PREFIX.RANK, each in a line, as soon as it knows it.
+ *   hang SECONDS PREFIX     Each rank but 0 writes the times of CLOCK_MONOTONIC just before and
+ * just after its receive into PREFIX.RANK, each in a line, as soon as it knows it.
  */
 
 #include <mpi.h>

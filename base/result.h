@@ -42,7 +42,7 @@ inline Unexpected unexpected(Code code, std::string message) {
 }
 
 /// Either a T or an Error. Calling value() on an error, or error() on a value, is a bug and stops
-/// the program.
+/// the program. A value type; not thread-safe.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -71,7 +71,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// Success without a value, or an Error.
+/// Success without a value, or an Error. Not thread-safe.
 template <>
 class [[nodiscard]] Result<void> {
  public:

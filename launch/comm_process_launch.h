@@ -49,7 +49,7 @@ struct CommProcessLaunchOptions {
 
 /// Starts communication processes with a launcher. The launcher gets a script with the key on its
 /// standard input. The script sets the key in the process's environment, and the process removes
-/// the key from there.
+/// the key from there. The destructor does not end the processes. Not thread-safe.
 class RemoteCommProcessLauncher final : public CommProcessLauncher {
  public:
   explicit RemoteCommProcessLauncher(CommProcessLaunchOptions options);

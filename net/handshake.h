@@ -33,7 +33,7 @@ wire::Mac make_proof(const Key& key, char label, const wire::Nonce& theirs, cons
 /// Compares in constant time.
 bool equal_macs(const wire::Mac& a, const wire::Mac& b);
 
-/// The accepting side. Pass it the messages of the connecting side in order.
+/// The accepting side. Pass it the messages of the connecting side in order. Not thread-safe.
 class AcceptHandshake {
  public:
   /// `run` is the run id that a hello must contain. The handshake adds the proof to `welcome`.
@@ -63,7 +63,7 @@ class AcceptHandshake {
   std::string refusal_;
 };
 
-/// The connecting side.
+/// The connecting side. Not thread-safe.
 class ConnectHandshake {
  public:
   /// Copies `hello` and fills in magic, major and nonce.

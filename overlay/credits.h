@@ -44,7 +44,7 @@ constexpr std::uint64_t kCreditWindow = 256u << 10;
 /// Returns true for packets and multicasts.
 bool is_data(const wire::Message& message);
 
-/// The sending side.
+/// The sending side. Not thread-safe.
 class SendCredit {
  public:
   /// `counted` is true if both sides have kFeatureCredits.
@@ -61,7 +61,7 @@ class SendCredit {
   std::uint64_t granted_ = kFirstCredit;
 };
 
-/// The receiving side.
+/// The receiving side. Not thread-safe.
 class ReceiveCredit {
  public:
   explicit ReceiveCredit(bool counted) : counted_(counted) {}

@@ -47,7 +47,7 @@ std::optional<Fact> find_fact(std::string_view name);
 /// Returns "idle, run_queue, ...", for error messages.
 std::string list_facts();
 
-/// All facts of one host. Each fact may be unknown.
+/// All facts of one host. Each fact may be unknown. A value type; not thread-safe.
 class FactValues {
  public:
   std::optional<double> operator[](Fact fact) const {

@@ -72,7 +72,7 @@ class Connection {
   std::optional<Error> failure_;
 };
 
-/// A prepared statement. The connection must live longer than the statement.
+/// A prepared statement. The connection must live longer than the statement. Not thread-safe.
 class Statement {
  public:
   /// An empty statement. Every use of it fails.

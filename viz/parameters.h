@@ -22,7 +22,7 @@ constexpr std::size_t kMaxTargetBytes = 12u << 10;
 
 /// A decoded target. The caller reads each parameter that it knows, with the expected type. Then
 /// fault() reports a parameter that has a wrong value or was not read. So a mistyped name is an
-/// error.
+/// error. Not thread-safe.
 class Target {
  public:
   /// Fails with kInvalidArgument if the path or the percent-encoding is invalid, if the target

@@ -66,7 +66,8 @@ enum class Key : std::uint16_t {
 };
 constexpr Key key(char letter) { return static_cast<Key>(static_cast<unsigned char>(letter)); }
 
-/// Finds keys in the input from a terminal. Skips unknown sequences and non-ASCII characters.
+/// Finds keys in the input from a terminal. Skips unknown sequences and non-ASCII characters. Not
+/// thread-safe.
 class KeyReader {
  public:
   /// Returns the keys that are complete with these bytes.

@@ -144,7 +144,7 @@ class Clock {
 ///
 /// A *bucket* has all events with the same function (modulo 1024), kind and oddness. A bucket with
 /// at least kMinGroup events is a group. Groups are in the order of their bucket numbers. All other
-/// events share the last group.
+/// events share the last group. Not thread-safe.
 class TimeGroups {
  public:
   /// `events_of[s]` is the number of events of shapes[s].

@@ -25,7 +25,7 @@ namespace xylem::wire::internal {
 
 /// A message builder whose first segment is memory of the caller. This memory must be zeroed,
 /// aligned to 8 bytes, and must live longer than the builder. If the value does not fit, the rest
-/// goes to other segments, and in_one_piece() returns false.
+/// goes to other segments, and in_one_piece() returns false. Not thread-safe.
 class PlacedBuilder final : public capnp::MessageBuilder {
  public:
   explicit PlacedBuilder(std::span<std::byte> place) : place_(place) {}
@@ -71,6 +71,7 @@ inline void require(bool condition, const char* sentence) {
 Unexpected corrupt(const char* what, std::size_t size, const std::string& why);
 
 /// The words of a segment. If `bytes` are aligned, the words are read in place, else from a copy.
+/// Not thread-safe.
 class Segment {
  public:
   explicit Segment(std::span<const std::byte> bytes);

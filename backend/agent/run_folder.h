@@ -19,7 +19,7 @@ namespace xylem::backend {
 /// A RunFolder refers to the folder that was at the path when the RunFolder was constructed. If
 /// this folder was removed, try_lock() and remove() do nothing, even if a later agent has made a
 /// new folder at the path. A copy of a RunFolder refers to the same folder, but does not hold the
-/// lock.
+/// lock. Not thread-safe.
 class RunFolder {
  public:
   explicit RunFolder(std::string path);

@@ -62,7 +62,7 @@ std::vector<wire::SeriesEntry> under_names_of(const wire::SeriesLayout& to,
 ///   readout.counter("cpu", "0", ".user", "%", 1, ticks);
 ///   readout.end();  // `layout` has the names of this readout; it may have changed
 ///
-/// If names change, counters with unchanged names still give their growth.
+/// If names change, counters with unchanged names still give their growth. Not thread-safe.
 class Readout {
  public:
   void begin(wire::SeriesLayout& layout);

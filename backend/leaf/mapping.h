@@ -12,7 +12,8 @@
 namespace xylem::backend {
 
 /// Shared memory mapped from a descriptor, readable and writable. The destructor unmaps it; the
-/// descriptor may be closed earlier. Movable, not copyable.
+/// descriptor may be closed earlier. Movable, not copyable. Not thread-safe; the mapped memory may
+/// be shared with other threads and processes.
 class Mapping {
  public:
   Mapping() = default;

@@ -55,7 +55,7 @@ struct CommProcessSetting {
 ///                  --orphan-limit SECONDS
 /// The child reads the key from a pipe, descriptor 4. The key is never on a command line or in an
 /// environment. If the child ended with an error code, the text of collect() ends with the last
-/// line of the child's standard error.
+/// line of the child's standard error. Not thread-safe.
 class CommProcessStarter final : public ProcessStarter {
  public:
   explicit CommProcessStarter(CommProcessSetting setting);

@@ -41,7 +41,7 @@ TickPair read_tick_pair();
 ///
 /// Times never go back by more than error_ns(). Each piece ends at the pair at which the next piece
 /// begins, so times do not jump between pieces. Times after the last pair are estimated with the
-/// slope of the last finished piece.
+/// slope of the last finished piece. Not thread-safe.
 class TickClock {
  public:
   /// Minimum length of the first piece. Each of its two pairs has an error of up to 50 ns. Over 20
@@ -83,7 +83,7 @@ Nanos record_time(const TickClock& clock, capture::ClockKind kind, std::uint64_t
 
 /// Fast record_time() for many consecutive records, about 1 ns each. The reader keeps the piece of
 /// the last record and searches only when the ticks are outside this piece. Borrows the clock;
-/// valid until the clock's next add(). A kTsc reader needs a clock that is ready.
+/// valid until the clock's next add(). A kTsc reader needs a clock that is ready. Not thread-safe.
 class TickReader {
  public:
   TickReader(const TickClock& clock, capture::ClockKind kind) noexcept

@@ -62,6 +62,7 @@ constexpr std::uint32_t kCommWays = 8;
 constexpr std::uint64_t kMembersBytes = 256u << 20;
 constexpr std::uint64_t kMembersBlockBytes = 256u << 10;
 
+/// Call begin() once; then any thread may call the other functions.
 class CommMap {
  public:
   /// Adds MPI_COMM_WORLD and MPI_COMM_SELF. Call it when MPI is initialised. Returns false if there

@@ -214,6 +214,7 @@ XYLEM_INLINE void after_waitall(const Call& call, std::int32_t, Word array, Word
 // ---- collectives ----
 
 /// The communicator of a collective call. It is known only if the call succeeded.
+/// Lives on the stack of the calling thread.
 class Group {
  public:
   XYLEM_INLINE Group(const Call& call, Word comm, Meaning& meaning) noexcept

@@ -20,7 +20,7 @@ namespace xylem::storage {
 /// If the commit of the windows fails, call discard(). Changed alerts are written in a separate
 /// transaction. If this transaction fails, the next one writes them. So the alerts in memory and in
 /// the file agree; only the newest alerts of a front end that dies can be missing in the file. The
-/// connection keeps the first failure.
+/// connection keeps the first failure. Called on the thread that calls the store.
 class AlertIntake {
  public:
   explicit AlertIntake(Connection& connection);

@@ -135,7 +135,7 @@ struct LostHostNote {
 /// several ranks, and these ranks may change. It stays open if the next evaluation finds at least
 /// one of these ranks again. Otherwise it is closed and a new alert is raised.
 ///
-/// Uses about 400 bytes of memory for each rank.
+/// Uses about 400 bytes of memory for each rank. Not thread-safe.
 class AlertRules {
  public:
   explicit AlertRules(AlertLimits limits);

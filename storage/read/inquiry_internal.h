@@ -27,7 +27,7 @@ Id id_of(const Value& value) {
 inline bool is_null(const Value& value) { return value.index() == 0; }
 
 /// Runs one query after another. After the first failure all results are empty, so the caller
-/// checks `failure` only once, at the end.
+/// checks `failure` only once, at the end. Not thread-safe: used on the thread that asks the query.
 class Inquiry {
  public:
   explicit Inquiry(RunFile& run) : run_(run) {}

@@ -44,7 +44,7 @@ struct RankRows {
 };
 
 /// Builds one answer. Keeps the first failure, as Inquiry does; the query then fails with this
-/// failure.
+/// failure. Not thread-safe: used on the thread that asks the query.
 class ViewReader {
  public:
   explicit ViewReader(RunFile& run) : inquiry(run), run_(run) { read_scope(); }

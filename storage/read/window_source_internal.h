@@ -20,7 +20,8 @@
 namespace xylem::storage {
 
 /// Reads windows for one answer. The ViewReader keeps the first failure. Times must be multiples of
-/// the run's window length; ranges are [begin, end).
+/// the run's window length; ranges are [begin, end). Not thread-safe: used on the thread that asks
+/// the query.
 class WindowSource {
  public:
   /// One blob of a row of `window_summary`, with the row's level, begin and block.

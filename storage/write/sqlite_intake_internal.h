@@ -24,7 +24,7 @@ enum class ProcessId : std::int64_t {};
 
 /// Writes packets through one connection, inside a transaction that the caller began. After each
 /// call the caller checks the connection's failure. If there is a failure, the outcome is invalid,
-/// and the caller must roll back the transaction.
+/// and the caller must roll back the transaction. Called on the thread that calls the store.
 class SqliteIntake {
  public:
   /// Prepares all statements. If this fails, the connection keeps the failure.

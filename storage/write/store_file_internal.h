@@ -93,7 +93,7 @@ bool fits_file(const std::string& path, std::uint64_t bytes);
 /// Reserved disk space. A file without a name occupies the space, so the space is freed when the
 /// process ends. If the process has a limit for the size of files (RLIMIT_FSIZE), this limit is
 /// lowered while space is reserved. The lowered limit applies to the whole process, and child
-/// processes inherit it.
+/// processes inherit it. Called on the thread that calls the store.
 class Reserve {
  public:
   Reserve() = default;

@@ -27,7 +27,8 @@ std::string to_json(const wire::Fields& fields);
 /// For each leaf, a ledger of wave numbers decides whether a wave is new. The ledger contains both
 /// stored waves and waves that were given up. One row has the stored parts of a wave; later parts
 /// are merged into this row. A part that cannot be merged gets a row of its own. If the waves of a
-/// stream are not merged, every part gets a row of its own.
+/// stream are not merged, every part gets a row of its own. Called on the thread that calls the
+/// store.
 class StreamIntake {
  public:
   /// If `fold` is null, every part is stored separately.

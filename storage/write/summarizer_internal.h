@@ -18,7 +18,7 @@ namespace xylem::storage {
 ///
 /// A batch sums up rows in the order of the file. It ends before the slot that is still being
 /// written. A batch has at most about 130000 rows, and writes at most 512 summaries. It needs at
-/// most 40 MB of memory, usually 5 MB.
+/// most 40 MB of memory, usually 5 MB. Called on the thread that calls the store.
 class Summarizer {
  public:
   explicit Summarizer(Connection& connection);

@@ -94,7 +94,8 @@ class LeafStream {
   Result<Received> receive(Nanos timeout);
   Awaitable<Result<Received>> async_receive(Nanos timeout);
 
-  /// Waits until the root has acknowledged all waves of all streams.
+  /// Waits until the root has acknowledged all waves of all streams. Fails with kUnavailable if the
+  /// leaf is closed before that.
   Result<void> flush(Nanos timeout);
   Awaitable<Result<void>> async_flush(Nanos timeout);
 
@@ -145,7 +146,8 @@ class Leaf {
   /// Only with Threading::kCaller: serves the links for `time` ns. With Threading::kOwnThread it
   /// stops the program.
   void serve(Nanos time);
-  /// Waits until the front end has closed the tree and all data is delivered.
+  /// Waits until the front end has closed the tree and all data is delivered. Fails with
+  /// kUnavailable if the leaf was closed for another reason, which the message has.
   Result<void> wait_until_closed(Nanos timeout);
   /// Delivers the remaining data and leaves the tree. Fails with kTimedOut; the message then says
   /// what is lost.

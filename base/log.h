@@ -41,10 +41,10 @@ struct LogField {
 /// Writes one line, if `level` is at or above the configured level. Any thread may call it.
 void log(Level level, std::string_view message, std::initializer_list<LogField> fields = {});
 
-/// Sets where lines go and the lowest level that is written. Call it once, in main. Without this
-/// call, warnings and errors go to standard error under the name "xylem". An empty `file` means
-/// standard error. If the file cannot be opened, the log goes to standard error, with a line that
-/// says so.
+/// Sets where lines go and the lowest level that is written. Call it once, in main, before other
+/// threads log. Without this call, warnings and errors go to standard error under the name "xylem".
+/// An empty `file` means standard error. If the file cannot be opened, the log goes to standard
+/// error, with a line that says so.
 void configure_log(std::string_view program, Level level, const std::string& file = {});
 
 /// Converts "debug", "info", "warn" or "error"; any other text gives kWarn.
@@ -53,10 +53,11 @@ Level parse_level(std::string_view name);
 /// Also passes warnings and errors to `listener`, at any configured level. Use it in a process
 /// whose log file nobody reads. The listener is called on the thread that logs. The listener must
 /// not log. To remove the listener, set an empty function. Objects that the listener uses must live
-/// until it is removed.
+/// until it is removed. Call it while no other thread logs.
 void set_log_listener(std::function<void(Level, std::string_view line)> listener);
 
 /// For tests: `sink` gets every line, and the file gets none. To end this, set an empty function.
+/// Call it while no other thread logs.
 void set_log_sink(std::function<void(Level, std::string_view line)> sink);
 
 }  // namespace xylem

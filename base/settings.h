@@ -49,7 +49,8 @@ struct SettingValue {
   bool is_default() const { return source == "default"; }
 };
 
-/// Returns the value of the setting `name`. `values` must contain this setting.
+/// Returns the value of the setting `name`. A setting that `values` does not contain is a bug and
+/// stops the program.
 const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name);
 
 /// An error about a value. Its message begins with the source.

@@ -23,6 +23,7 @@ struct CommandLine {
   bool has_dashes = false;           ///< There is such a `--`.
 };
 
+/// Splits the words of a command line; never fails.
 CommandLine split_command_line(std::span<const std::string> words);
 
 /// The command of `verb` (`run` or `exec`), after parsing. It begins with the words that CLI11 did

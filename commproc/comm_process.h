@@ -34,7 +34,8 @@ struct CommProcessOptions {
 
 /// Life cycle: the process connects to the front end, reports its addresses, gets its place
 /// (Assignment) and connects to its parent. Then it serves children. It ends when Control says
-/// `finish` and all children have left, or when it has had no parent for too long.
+/// `finish` and all children have left (the network stops with code 0), or when it has had no
+/// parent for too long (code 1).
 ///
 /// If the parent is lost, the process connects to the next parent in its Assignment. After each
 /// change of parent, it asks all leaves below to resend the packets that are not acknowledged.

@@ -28,8 +28,9 @@ constexpr wire::FieldNumber kBounds = 3;      ///< Array of float64: the bounds.
 /// Makes "histogram". The result is exact: it is identical in every tree and in every order of
 /// merging. Integers are compared with the bounds exactly, without conversion to float64.
 ///
-/// make_histogram() fails if the bounds are invalid. lift() fails if field kValue is missing or not
-/// numeric. merge() fails if the states have different numbers of buckets.
+/// make_histogram() fails with kInvalidArgument if the bounds are invalid or there is another
+/// parameter. lift() fails if field kValue is missing or not numeric. merge() fails if the states
+/// have different numbers of buckets.
 Result<std::shared_ptr<const Aggregation>> make_histogram(const wire::Fields& parameters);
 
 }  // namespace xylem::filters

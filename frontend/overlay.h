@@ -112,6 +112,8 @@ class Overlay {
   /// Fails with kInvalidArgument if tree::is_host_name() refuses a host's name.
   Result<tree::Topology> topology() const;
 
+  // The next four functions return null if there is no such node. The pointers are valid as long as
+  // the Overlay, because no node is ever forgotten.
   OverlayNode* find(NodeId node);
   const OverlayNode* find(NodeId node) const;
   const OverlayNode* find(LeafId leaf) const;

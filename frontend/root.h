@@ -116,7 +116,8 @@ class Root {
   void on_timer(Nanos now);
 
   /// Places the tree. `known` has the facts about each back end's host. Only the first call has an
-  /// effect.
+  /// effect. If the tree cannot be placed, logs the reason, and all nodes stay directly below the
+  /// front end.
   void place(const std::map<LeafId, KnownHost>& known, Nanos now);
   /// A communication process that the owner started has ended, or could not be started.
   void comm_process_ended(NodeId id, const std::string& why);

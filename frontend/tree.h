@@ -202,7 +202,8 @@ class Tree {
   /// these variables. So pass the variables in the back end's environment, never on a command line.
   std::vector<std::string> environment() const;
   /// Waits until `count` leaves are attached and the tree is placed. If `count` is 0 and no leaf
-  /// has joined, returns immediately.
+  /// has joined, returns immediately. Fails with kTimedOut after `timeout` (ns); the message says
+  /// what is missing. Fails with kUnavailable if the tree is closed meanwhile.
   Result<void> wait_for_leaves(std::size_t count, Nanos timeout);
   std::vector<LeafFacts> leaves() const;
   /// Returns one line per node: number, role, host, process id, level, parent, leaf, state.
@@ -221,7 +222,8 @@ class Tree {
   Result<Stream> open(const StreamOptions& options, Nanos timeout = 10 * kSecond);
 
   /// Returns the next event. If more than 4096 events wait, the oldest are dropped. After the tree
-  /// was closed, returns the remaining events, then fails with kUnavailable.
+  /// was closed, returns the remaining events, then fails with kUnavailable. Fails with kTimedOut
+  /// after `timeout` (ns).
   Result<TreeEvent> next_event(Nanos timeout);
   Awaitable<Result<TreeEvent>> async_next_event(Nanos timeout);
 

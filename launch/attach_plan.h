@@ -36,10 +36,15 @@ struct AttachPlan {
 /// Makes the plan. `launcher` is the value of `--launcher`. Reads processes of this host and
 /// queries Slurm; starts no agent.
 ///
-/// Fails with a sentence
-/// - if not exactly one target is given, or a host list or a job number is invalid;
-/// - if the process or job does not exist, or if reading the memory of the process is not allowed;
-/// - if the process is not a launcher of MPI jobs, or if it has not started its ranks yet.
+/// The message of a failure begins with the option. Fails with these codes:
+///   kInvalidArgument   not exactly one target is given, a host list or a job number is invalid, or
+///                      the process is a rank and not a launcher,
+///   kNotFound          the process or job does not exist, squeue is missing, or the process is not
+///                      a launcher of MPI jobs,
+///   kPermissionDenied  reading the memory of the process is not allowed,
+///   kUnavailable       the launcher has not started its ranks yet; try again,
+///   kCorrupt           the launcher's table is invalid (read_launcher_table()).
+/// Waits up to 2 s for an incomplete table, and for the answer of squeue.
 Result<AttachPlan> plan_attach(const AttachTarget& target, const std::string& launcher);
 
 }  // namespace xylem::launch

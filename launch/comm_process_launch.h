@@ -24,8 +24,8 @@ class CommProcessLauncher {
   virtual ~CommProcessLauncher() = default;
 
   /// Starts a communication process on a host. `addresses` are the addresses of the front end.
-  /// Returns descriptors: when one of these is readable, call hear(). Fails if the process cannot
-  /// be started.
+  /// Returns descriptors, which the launcher owns: when one of these is readable, call hear().
+  /// Fails if launch_on() fails. That the process itself fails later is reported by hear().
   virtual Result<std::vector<int>> start(NodeId node, std::uint32_t level, const std::string& host,
                                          const std::vector<wire::Address>& addresses) = 0;
 

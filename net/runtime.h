@@ -61,6 +61,9 @@ struct RuntimeOptions {
 /// thread that calls run() or run_until(). Only one thread may call these two functions at a time.
 class EventLoop {
  public:
+  /// Borrows the node, which must outlive the loop. Takes over the sockets in `options`. Throws a
+  /// std::exception if the system refuses descriptors or memory; make_with_loop() turns this into
+  /// an error.
   EventLoop(overlay::Node& node, RuntimeOptions options);
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
@@ -99,7 +102,8 @@ auto make_with_loop(const Make& make) -> Result<decltype(make())> {
 }
 
 /// Runs until the Node calls Network::stop, and returns the exit code. Uses only the calling
-/// thread. An exception that escapes a Node is a bug: it ends the program with a message.
+/// thread. If the system refuses descriptors or memory for the loop, a std::exception escapes. An
+/// exception that escapes a Node is a bug: it ends the program with a message.
 int run_node(overlay::Node& node, RuntimeOptions options);
 
 /// Makes a TCP socket that listens on `host` and `port`. `host` is numeric; "0.0.0.0" means all
@@ -127,7 +131,7 @@ struct InterfaceAddress {
 };
 
 /// Returns the addresses of all interfaces that are up. IPv4 comes before IPv6, loopback comes
-/// last, and link-local addresses are left out.
+/// last, and link-local addresses are left out. Empty if the system does not list them.
 std::vector<InterfaceAddress> interface_addresses();
 
 /// Returns the numeric addresses at which others can reach a socket that listens on `host`. This is

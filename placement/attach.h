@@ -53,7 +53,7 @@ Result<std::vector<std::size_t>> attach(std::span<const HostId> back_ends,
                                         std::span<const InternalLeaf> leaves);
 
 /// Chooses the leaf of one back end that joins later. The rules are the same as in attach(). Takes
-/// time proportional to the number of leaves.
+/// time proportional to the number of leaves. Fails with kInvalidArgument only if there is no leaf.
 Result<std::size_t> attach_one(HostId back_end, std::span<const InternalLeaf> leaves);
 
 /// Maximum number of fall-backs that a child gets. The parent and the front end are not counted.

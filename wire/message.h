@@ -270,7 +270,7 @@ struct PacketSizes {
 /// other; decode() then gives the error.
 std::optional<PacketSizes> packet_sizes(std::span<const std::byte> bytes);
 /// Decodes a packet's frame that was read in pieces. `payload` does not include the padding, and is
-/// moved into the message.
+/// moved into the message. Fails like decode().
 Result<Message> decode_in_pieces(std::span<const std::byte> head, Bytes payload);
 
 /// Returns the length of the frame that starts with these bytes, not counting the first 4. Returns

@@ -24,11 +24,12 @@ struct StartedProcess {
 class ProcessStarter {
  public:
   virtual ~ProcessStarter() = default;
-  /// Starts a communication process. If the program cannot be run, the error message contains its
-  /// path.
+  /// Starts a communication process. Fails with kNotFound if the program cannot be run; the
+  /// message has its path. Fails with kExhausted or kInternal if the system has no process or
+  /// pipe for it. May wait until the program runs.
   virtual Result<StartedProcess> start(NodeId node, std::uint32_t level) = 0;
-  /// Collects a child that has ended. Returns an empty text if the child ended normally, else the
-  /// reason.
+  /// Collects a child that has ended; call it once, when the pidfd is readable. Returns an empty
+  /// text if the child ended normally, else the reason.
   virtual std::string collect(int pid) = 0;
 };
 

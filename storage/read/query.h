@@ -26,7 +26,7 @@ using Blob = std::vector<std::byte>;
 using Value = std::variant<std::monostate, std::int64_t, double, std::string, Blob>;
 
 /// Receives a result row by row. begin() and end() are called once for each statement that has
-/// columns.
+/// columns. All functions are called within RunFile::query(), on its thread.
 class RowSink {
  public:
   virtual ~RowSink() = default;
@@ -73,6 +73,7 @@ class RunFile {
   /// writer's log grows meanwhile, so call release() soon. Fails with kCorrupt or kUnavailable if
   /// the file cannot be read.
   virtual Result<void> hold() = 0;
+  /// Ends hold(). Does nothing without hold().
   virtual void release() = 0;
 
   /// After `deadline` (on the monotonic clock) queries fail with kTimedOut, also a query that is

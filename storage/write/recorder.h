@@ -90,7 +90,8 @@ struct Recorded {
 /// account. Runs on the calling thread.
 Recorded record_now(Store& store, Batch batch);
 
-/// Records one batch after another. Called from one thread.
+/// Records one batch after another. Called from one thread. No function fails: Recorded has the
+/// failures of the store.
 class Recorder {
  public:
   virtual ~Recorder() = default;

@@ -134,12 +134,13 @@ struct PutOutcome {
 ///
 /// If a put fails with kInvalidArgument, only its packet is refused. Any other failure of a put
 /// immediately undoes everything since the last commit. Then all puts fail in the same way until
-/// commit() is called, and commit() returns the failure. So a caller that acknowledges only after a
-/// successful commit never acknowledges undone data.
+/// commit() is called, and commit() returns the failure. The codes are those of commit(). So a
+/// caller that acknowledges only after a successful commit never acknowledges undone data.
 class Store {
  public:
   virtual ~Store() = default;
 
+  /// Writes the run's facts and commits. Fails like commit().
   virtual Result<void> begin_run(const RunFacts& facts) = 0;
 
   /// Sets the run's time for later data that has no time of its own.
@@ -213,9 +214,10 @@ class Store {
   virtual Result<void> end_run(int exit_code, Nanos ended_realtime_ns) = 0;
 
   /// Returns the account of committed data, with one line for each world and rank. `stored` is
-  /// counted, never computed from `captured` and `lost`.
+  /// counted, never computed from `captured` and `lost`. Fails with kUnavailable, kCorrupt or
+  /// kInternal if the store cannot be read.
   virtual Result<std::vector<AccountLine>> account() = 0;
-  /// Like account(), but includes the data put since the last commit.
+  /// Like account(), but includes the data put since the last commit. Fails like account().
   virtual Result<std::vector<AccountLine>> pending_account() = 0;
 };
 

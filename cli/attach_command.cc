@@ -205,6 +205,7 @@ void add_attach_command(CLI::App& app, int& code) {
   };
   CLI::App* verb = app.add_subcommand(
       "attach", "Watch a job that is already running: xylem attach --pid LAUNCHER [OPTIONS]");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto flags = std::make_shared<Flags>(*verb);
   launch::AttachTarget& target = flags->how.target;
   verb->add_option("--pid", target.pid,

@@ -44,6 +44,7 @@ void add_exec_command(CLI::App& app, const CommandLine& line, int& code) {
   CLI::App* verb = app.add_subcommand(
       "exec", "Start one rank under capture, for launchers that pass no environment");
   verb->prefix_command();
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto env_file = std::make_shared<std::string>();
   verb->add_option("--env-file", *env_file, "Environment written by xylem serve --env-file");
   verb->callback([verb, env_file, &line, &code] {

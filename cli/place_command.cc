@@ -68,6 +68,7 @@ int run_place(const PlaceOptions& options, const std::vector<std::string>& envir
 void add_place_command(CLI::App& app, int& code) {
   CLI::App* command =
       app.add_subcommand("place", "Plan and explain the tree for given hosts; starts nothing");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto flags = std::make_shared<SettingFlags>(*command, place_settings());
   const auto formats = std::make_shared<std::map<PlaceFormat, bool>>();
   const auto add_format = [&](const char* flag, PlaceFormat format, const char* what) {

@@ -258,6 +258,7 @@ int run_query(const QueryOptions& options, std::istream& in, std::ostream& out, 
 void add_query_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand(
       "query", "Query a run's file in SQL, live or finished: xylem query FILE SQL");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto options = std::make_shared<QueryOptions>();
   command->add_option("FILE", options->file, "The run's file")->required();
   command->add_option("SQL", options->sql, "Statements [- or none: read from standard input]");

@@ -374,6 +374,7 @@ int run_report(const ReportOptions& options, std::ostream& out, std::ostream& er
 void add_report_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand(
       "report", "Summarize a run: account, time per function, share of MPI, waits, losses");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto options = std::make_shared<ReportOptions>();
   command->add_option("FILE", options->file, "The run's file")->required();
   command->add_flag("--json", options->json, "All numbers as one JSON object");

@@ -41,6 +41,7 @@ void add_run_command(CLI::App& app, const CommandLine& line, int& code) {
   CLI::App* verb =
       app.add_subcommand("run", "Run a job under xylem: xylem run [OPTIONS] -- COMMAND");
   verb->prefix_command();
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto flags = std::make_shared<RunFlags>(*verb);
   verb->callback([verb, flags, &line, &code] {
     const auto command = command_of(*verb, line);

@@ -149,6 +149,7 @@ int serve(const RunOptions& options, const ServeOptions& how) {
 void add_serve_command(CLI::App& app, int& code) {
   CLI::App* verb = app.add_subcommand(
       "serve", "Serve any launcher: eval \"$(xylem serve)\", then mpirun as always");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto flags = std::make_shared<RunFlags>(*verb);
   const auto how = std::make_shared<ServeOptions>();
   verb->add_option("--until-pid", how->until_pid, "End when this process ends [the calling shell]");

@@ -202,6 +202,7 @@ int run_top(const TopOptions& options, std::ostream& out, std::ostream& err) {
 
 void add_top_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand("top", "Show a run in the terminal, live or finished");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto options = std::make_shared<TopOptions>();
   command->add_option("FILE", options->file,
                       "The run's file; with --live the begin of its id [the run in progress here]");

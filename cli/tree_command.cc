@@ -146,6 +146,7 @@ int run_tree(const TreeCommandOptions& options, std::ostream& out, std::ostream&
 
 void add_tree_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand("tree", "Show the overlay of a run, live or finished");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto options = std::make_shared<TreeCommandOptions>();
   command->add_option("FILE", options->file, "The run's file")->required();
   const auto formats = std::make_shared<std::map<TreeFormat, bool>>();

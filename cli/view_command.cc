@@ -108,6 +108,7 @@ int run_view(const ViewOptions& options, std::ostream& out, std::ostream& err) {
 void add_view_command(CLI::App& app, int& code) {
   CLI::App* command =
       app.add_subcommand("view", "Serve a run as a web page and JSON over HTTP, live or finished");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto options = std::make_shared<ViewOptions>();
   CLI::Option* file =
       command->add_option("FILE", options->file, "The run's file; with --live the begin of its id");

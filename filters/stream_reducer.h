@@ -83,7 +83,7 @@ class StreamReducer {
   Nanos patience() const;
   void give_out(std::map<std::uint64_t, Open>::iterator wave);
 
-  std::shared_ptr<const Aggregation> aggregation_;
+  std::shared_ptr<const Aggregation> aggregation_;  // Shared, see Aggregation.
   ReducerOptions options_;
   IntervalSet expected_;
   std::map<std::uint64_t, Open> open_;

@@ -98,7 +98,7 @@ class Inbox {
   void deliver(std::vector<filters::ReducedWave> waves);
 
   wire::StreamSpec spec_;
-  std::shared_ptr<const filters::Aggregation> aggregation_;
+  std::shared_ptr<const filters::Aggregation> aggregation_;  // Shared with `reducer_`.
   std::size_t queue_limit_;
   filters::StreamReducer reducer_;
   std::vector<IntervalSet> waves_of_;  // Known waves of each leaf, indexed by leaf id.

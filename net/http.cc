@@ -245,6 +245,7 @@ class HttpServer::Loop {
   asio::steady_timer news_timer_;
   std::size_t connections_ = 0;
   std::list<Connection*> strangers_;  ///< Who has not been known yet, the oldest first.
+  // Both are shared with the coroutines and tasks that use them, see Subscriber and Pending.
   std::set<std::shared_ptr<Subscriber>> subscribers_;
   std::set<std::shared_ptr<Pending>> asked_;  ///< Questions without an answer.
   Workers workers_;                           // The last member: tasks use all other members.

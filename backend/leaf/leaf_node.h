@@ -28,7 +28,9 @@ namespace xylem::backend {
 /// A stream at this leaf.
 struct LeafStreamState {
   wire::StreamSpec spec;
-  std::shared_ptr<const filters::Aggregation> aggregation;  ///< Null if the stream has none.
+  /// Null if the stream has none. Shared: a thread of the program may still lift with it when
+  /// the stream is closed.
+  std::shared_ptr<const filters::Aggregation> aggregation;
 };
 
 /// The owner of a LeafNode. The LeafNode calls these functions only while one of its own functions

@@ -53,16 +53,22 @@ class ReplacedRun {
   /// kInternal; the message has the path of the old file.
   Result<void> undo();
   /// From now on another process decides about the old file.
-  void release() { is_ours_ = false; }
+  void release() { owner_ = Owner::kOther; }
 
  private:
+  /// The process or object that decides about the old file.
+  enum class Owner {
+    kThis,    ///< The destructor calls undo().
+    kFormer,  ///< Made by of_former(): the destructor changes no file.
+    kOther,   ///< Another process or object decides: holds() is false.
+  };
+
   ReplacedRun(std::string path, const std::string& run_id)
       : path_(std::move(path)), aside_(path_ + ".before-" + run_id) {}
 
   std::string path_;
   std::string aside_;
-  bool is_ours_ = true;
-  bool undoes_ = true;  // In the destructor.
+  Owner owner_ = Owner::kThis;
 };
 
 }  // namespace xylem::storage

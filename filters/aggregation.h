@@ -10,14 +10,13 @@
 // built-in aggregation, a header declares the input and output fields. docs/filters.md lists all
 // fields in one table.
 
-#include <array>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/sha256.h"
 #include "wire/fields.h"
 
 namespace xylem::filters {
@@ -61,8 +60,6 @@ class Aggregation {
 /// kInvalidArgument if the parameters are invalid.
 Result<std::shared_ptr<const Aggregation>> make_aggregation(const std::string& name,
                                                             const wire::Fields& parameters);
-
-using Sha256 = std::array<std::uint8_t, 32>;
 
 /// Returns the SHA-256 of a plugin's file. The node that opens a stream with the plugin sends the
 /// hash to the other nodes. Fails with kNotFound if the file cannot be opened. Fails with

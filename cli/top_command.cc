@@ -96,18 +96,19 @@ class Top {
       look();
       show(terminal, colors);
       Terminal::Event event = terminal.wait(next_look_ - monotonic_now());
-      for (const viz::Key key : reader.read(event.keys)) press(key);
+      for (const viz::TerminalKey key : reader.read(event.keys)) press(key);
       if (reader.is_waiting() && !event.has_ended) {
         event = terminal.wait(kEscapePause);
         const bool is_more = !event.keys.empty();
-        for (const viz::Key key : is_more ? reader.read(event.keys) : reader.rest()) press(key);
+        for (const viz::TerminalKey key : is_more ? reader.read(event.keys) : reader.rest())
+          press(key);
       }
       if (event.has_ended) return;
     }
   }
 
  private:
-  void press(viz::Key key) { choice_ = viz::pressed(choice_, key, extent_); }
+  void press(viz::TerminalKey key) { choice_ = viz::pressed(choice_, key, extent_); }
 
   /// Asks anew when it is time and the file has changed, or when something else is to be shown.
   void look() {

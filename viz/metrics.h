@@ -16,7 +16,7 @@ namespace xylem::viz {
 struct MetricsValues {
   storage::Overview overview;
   storage::WorldTotals totals;
-  storage::Tree tree;
+  storage::TreeSnapshot tree;
   storage::Alerts alerts;
   std::map<std::string, std::uint64_t> refused;  ///< Number of refused requests, by reason.
 };

@@ -19,7 +19,7 @@ struct ReportPageValues {
   storage::RankGrid mpi, wait;       ///< Grids of world 0. Both have the same rows and slots.
   storage::Matrix matrix;            ///< Messages of world 0.
   storage::HostTable hosts;
-  storage::Tree tree;
+  storage::TreeSnapshot tree;
   storage::Alerts alerts;
 };
 

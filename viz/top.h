@@ -44,7 +44,7 @@ struct TopAnswers {
     storage::RankGrid mpi, wait, calls, bytes;
   };
   std::optional<Ranks> ranks;
-  std::optional<storage::Tree> tree;
+  std::optional<storage::TreeSnapshot> tree;
   std::optional<storage::Notices> notices;
   std::optional<storage::Alerts> alerts;  ///< Used by the panes notices and overview.
   std::string fault;  ///< The reason why the last query failed; empty if it succeeded.

@@ -51,7 +51,7 @@ struct TopChoice {
 
 /// A key. The code of a printable ASCII character is the character itself; the other keys have
 /// these codes.
-enum class Key : std::uint16_t {
+enum class TerminalKey : std::uint16_t {
   kEnter = 0x100,
   kEscape,
   kTab,
@@ -64,17 +64,19 @@ enum class Key : std::uint16_t {
   kHome,
   kEnd,
 };
-constexpr Key key(char letter) { return static_cast<Key>(static_cast<unsigned char>(letter)); }
+constexpr TerminalKey key(char letter) {
+  return static_cast<TerminalKey>(static_cast<unsigned char>(letter));
+}
 
 /// Finds keys in the input from a terminal. Skips unknown sequences and non-ASCII characters. Not
 /// thread-safe.
 class KeyReader {
  public:
   /// Returns the keys that are complete with these bytes.
-  std::vector<Key> read(std::string_view bytes);
+  std::vector<TerminalKey> read(std::string_view bytes);
   /// Call it after a pause in the input. If a single escape byte is waiting, returns it as the
   /// escape key.
-  std::vector<Key> rest();
+  std::vector<TerminalKey> rest();
   /// True while the reader keeps an incomplete sequence.
   bool is_waiting() const { return !pending_.empty(); }
 
@@ -91,6 +93,6 @@ struct TopExtent {
 
 /// Returns the choice after a key. Any key closes the help. If no help is shown, unknown keys
 /// change nothing.
-TopChoice pressed(const TopChoice& before, Key pressed, const TopExtent& extent);
+TopChoice pressed(const TopChoice& before, TerminalKey pressed, const TopExtent& extent);
 
 }  // namespace xylem::viz

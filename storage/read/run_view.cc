@@ -310,8 +310,8 @@ Result<HostTable> RunView::hosts() {
   });
 }
 
-Result<Tree> RunView::tree(std::optional<Nanos> at_ns) {
-  return answer_of<Tree>(*run_, [this, at_ns](ViewReader& reader, Tree& tree) {
+Result<TreeSnapshot> RunView::tree(std::optional<Nanos> at_ns) {
+  return answer_of<TreeSnapshot>(*run_, [this, at_ns](ViewReader& reader, TreeSnapshot& tree) {
     auto report = make_tree_report(*run_, at_ns);
     if (!report && report.error().code != Code::kNotFound) {
       return reader.fail(report.error().code, report.error().message);

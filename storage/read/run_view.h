@@ -45,9 +45,9 @@ class RunView {
   Result<Matrix> matrix(const MatrixQuery& query);
   Result<Timeline> timeline(const TimelineQuery& query);
   Result<HostTable> hosts();
-  Result<HostSeries> series(const SeriesQuery& query);
+  Result<SeriesTable> series(const SeriesQuery& query);
   /// Like make_tree_report(), but if no front end of the run is known yet, the tree is empty.
-  Result<Tree> tree(std::optional<Nanos> at_ns = std::nullopt);
+  Result<TreeSnapshot> tree(std::optional<Nanos> at_ns = std::nullopt);
   Result<Notices> notices(std::uint64_t most = 200);
   /// `most` must be at most kMaxNotices.
   Result<Alerts> alerts(std::uint64_t most = 200);

@@ -21,7 +21,7 @@ constexpr std::uint64_t kMaxSamples = 1u << 14;
 constexpr Nanos kEver = std::numeric_limits<Nanos>::max();
 
 /// Of whom a line of series is, by what its rows are known by: a leaf, or a rank.
-using LineOwners = std::map<std::int64_t, HostSeries::Line>;
+using LineOwners = std::map<std::int64_t, SeriesTable::Line>;
 
 LineOwners line_owners(ViewReader& reader, const SeriesQuery& query) {
   const bool of_ranks = query.world.has_value();
@@ -34,7 +34,7 @@ LineOwners line_owners(ViewReader& reader, const SeriesQuery& query) {
   }
   LineOwners owners;
   for (const auto& row : reader.inquiry.ask(sql)) {
-    HostSeries::Line line{id_of<LeafId>(row[0]), text_of(row[1]), {}, {}};
+    SeriesTable::Line line{id_of<LeafId>(row[0]), text_of(row[1]), {}, {}};
     if (of_ranks) line.rank = id_of<Rank>(row[2]);
     owners.emplace(integer_of(row[of_ranks ? 2 : 0]), std::move(line));
   }
@@ -70,7 +70,7 @@ std::optional<double> number_at(std::string_view numbers, std::int64_t position)
 /// One answer in the making.
 class SeriesReader {
  public:
-  SeriesReader(ViewReader& reader, const SeriesQuery& query, HostSeries& series)
+  SeriesReader(ViewReader& reader, const SeriesQuery& query, SeriesTable& series)
       : reader_(reader), query_(query), series_(series) {}
 
   void read() {
@@ -236,7 +236,7 @@ class SeriesReader {
     series_.lines_in_all = lines_.size() + unread_;
     for (const auto& [owner, sums] : lines_) {
       if (series_.lines.size() == query_.most) break;
-      HostSeries::Line line = std::move(owners[owner]);
+      SeriesTable::Line line = std::move(owners[owner]);
       if (!series_.is_of_ranks) line.leaf = LeafId{static_cast<std::uint32_t>(owner)};
       for (const auto& [slot, at] : sums) {
         line.points.push_back(
@@ -248,7 +248,7 @@ class SeriesReader {
 
   ViewReader& reader_;
   const SeriesQuery& query_;
-  HostSeries& series_;
+  SeriesTable& series_;
   Slots slots_;
   std::string times_;
   std::map<std::int64_t, Meaning> meanings_;
@@ -258,8 +258,8 @@ class SeriesReader {
 
 }  // namespace
 
-Result<HostSeries> RunView::series(const SeriesQuery& query) {
-  return answer_of<HostSeries>(*run_, [&query](ViewReader& reader, HostSeries& series) {
+Result<SeriesTable> RunView::series(const SeriesQuery& query) {
+  return answer_of<SeriesTable>(*run_, [&query](ViewReader& reader, SeriesTable& series) {
     SeriesReader(reader, query, series).read();
   });
 }

@@ -237,7 +237,7 @@ struct SeriesQuery {
 };
 
 /// A series of each host or rank, reduced to slots.
-struct HostSeries {
+struct SeriesTable {
   struct Point {
     std::uint64_t slot = 0;  ///< Slots without a sample have no point.
     double least = 0, mean = 0, most = 0;
@@ -293,7 +293,8 @@ struct Alerts {
   std::uint64_t open = 0;  ///< Number of open alerts, listed or not.
 };
 
-struct Tree {
+/// The tree at one moment (tree_report.h).
+struct TreeSnapshot {
   Scope scope;
   TreeReport report;
 };

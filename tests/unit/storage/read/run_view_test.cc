@@ -318,7 +318,7 @@ TEST_F(RunViewTest, SeriesOfHostsAreReducedToLeastMeanAndMost) {
   EXPECT_EQ(table.hosts[0].ranks, 1u);
   EXPECT_THAT(table.hosts[0].newest, ElementsAre(Pair("idle", 8.0)));
 
-  const HostSeries series = good(run.series({"idle", {}, {0, 20}, 2}));
+  const SeriesTable series = good(run.series({"idle", {}, {0, 20}, 2}));
   EXPECT_EQ(series.slot_ns, 10);
   ASSERT_EQ(series.lines.size(), 2u);
   ASSERT_EQ(series.lines[0].points.size(), 2u);
@@ -356,7 +356,7 @@ TEST_F(RunViewTest, OfTooManyFactsOneInAWhileIsLookedAt) {
       " INSERT INTO host_metric SELECT leaf, i, 'idle', i FROM n, host WHERE leaf < 2;"
       "INSERT INTO host_metric VALUES(2, 5, 'idle', 1)");
   RunView run = view();
-  const HostSeries series = good(run.series({"idle", {}, {0, 40'000}, 4}));
+  const SeriesTable series = good(run.series({"idle", {}, {0, 40'000}, 4}));
   EXPECT_EQ(series.look_ns, 7);  // 16384 looks at three hosts in four slots: 1365 in 10 us.
   ASSERT_EQ(series.lines.size(), 3u);
   ASSERT_EQ(series.lines[0].points.size(), 4u);
@@ -364,7 +364,7 @@ TEST_F(RunViewTest, OfTooManyFactsOneInAWhileIsLookedAt) {
   EXPECT_EQ(series.lines[0].points[0].samples, 1429u);
   EXPECT_EQ(series.lines[2].points.at(0).samples, 1u);
 
-  const HostSeries one = good(run.series({.name = "idle", .range = {0, 40'000}, .most = 1}));
+  const SeriesTable one = good(run.series({.name = "idle", .range = {0, 40'000}, .most = 1}));
   EXPECT_EQ(one.lines.size(), 1u);
   EXPECT_EQ(one.lines_in_all, 3u);
   EXPECT_EQ(good(run.series({"idle", {}, {0, 8000}, 4})).look_ns, 0);

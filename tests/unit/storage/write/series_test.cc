@@ -322,7 +322,7 @@ TEST_F(SeriesTest, OfTooManySamplesOneInAWhileIsLookedAtAndTheAnswerSaysSo) {
   ASSERT_EQ(all->lines.size(), 2u);
   // 16384 looks at two hosts in four slots of 10 s: 2048 a slot, every 4.9 ms.
   EXPECT_EQ(all->look_ns, 10 * kSecond / 2048);
-  const HostSeries::Point& first = all->lines[0].points.at(0);
+  const SeriesTable::Point& first = all->lines[0].points.at(0);
   EXPECT_NEAR(static_cast<double>(first.samples), 2048, 1);
   EXPECT_EQ(first.least, 5);
   EXPECT_EQ(first.most, 9996);

@@ -228,9 +228,10 @@ std::string share_text(const Report::RankShare& rank) {
 std::string share_text(const Report::WorldShare& share) {
   std::string text = fmt::format("\nShare of MPI, world {}, {}\n", raw(share.world),
                                  plural(share.ranks, "rank", "ranks"));
-  text += fmt::format("  least {} (rank {}), mean {}, most {} (rank {})\n", share_text(share.least),
-                      raw(share.least.rank), about(share.estimated) + percent_text(share.mean),
-                      share_text(share.most), raw(share.most.rank));
+  text +=
+      fmt::format("  least {} (rank {}), mean {}, most {} (rank {})\n", share_text(share.lowest),
+                  raw(share.lowest.rank), about(share.estimated) + percent_text(share.mean),
+                  share_text(share.highest), raw(share.highest.rank));
   text += fmt::format(
       "  imbalance {} of the time in MPI, {} of the time outside"
       " (max / mean - 1 over ranks)\n",

@@ -61,7 +61,8 @@ constexpr std::size_t kMaxFallBacks = 6;
 
 /// Returns the nodes that a child of `parent` tries, in order:
 /// - First comes `parent`.
-/// - Then come at most `most` fall-backs: first other nodes of the parent's level, least loaded
+/// - Then come at most `max_fall_backs` fall-backs: first other nodes of the parent's level, least
+/// loaded
 ///   first, then nodes of the level above, and so on. Each level fills at most half of the
 ///   remaining entries, rounded up.
 /// - Last comes the front end. It occurs only once.
@@ -74,6 +75,6 @@ constexpr std::size_t kMaxFallBacks = 6;
 /// proportional to the number of nodes on the levels that are used.
 std::vector<NodeId> parent_line(const tree::Skeleton& skeleton, NodeId parent,
                                 std::span<const std::uint32_t> loads,
-                                std::size_t most = kMaxFallBacks);
+                                std::size_t max_fall_backs = kMaxFallBacks);
 
 }  // namespace xylem::placement

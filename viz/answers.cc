@@ -234,9 +234,9 @@ std::string to_json(const SeriesTable& series, std::uint64_t digits) {
         json.array("points", line.points, [&](const SeriesTable::Point& point) {
           json.object([&] {
             json.field("slot", point.slot);
-            json.field("min", rounded(point.least, digits));
+            json.field("min", rounded(point.min, digits));
             json.field("mean", rounded(point.mean, digits));
-            json.field("max", rounded(point.most, digits));
+            json.field("max", rounded(point.max, digits));
             json.field("samples", point.samples);
           });
         });

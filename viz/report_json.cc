@@ -113,8 +113,8 @@ void write_shares(Json& json, const Report& report) {
     json.object([&] {
       json.field("world", share.world);
       json.field("ranks", share.ranks);
-      json.object("least", [&] { write_rank_fields(json, share.least); });
-      json.object("most", [&] { write_rank_fields(json, share.most); });
+      json.object("least", [&] { write_rank_fields(json, share.lowest); });
+      json.object("most", [&] { write_rank_fields(json, share.highest); });
       json.field("mean_mpi_share", share.mean);
       json.field("estimated", share.estimated);
       json.field("mpi_imbalance", share.mpi_imbalance);

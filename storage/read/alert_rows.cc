@@ -5,7 +5,7 @@
 
 namespace xylem::storage {
 
-AlertRows read_alerts(Inquiry& inquiry, AlertOrder order, std::uint64_t most) {
+AlertRows read_alerts(Inquiry& inquiry, AlertOrder order, std::uint64_t limit) {
   AlertRows found;
   if (!inquiry.has_table("alert")) return found;
   const auto counts = inquiry.ask_one("SELECT count(*), total(until_ns IS NULL) FROM alert", 2);
@@ -17,7 +17,7 @@ AlertRows read_alerts(Inquiry& inquiry, AlertOrder order, std::uint64_t most) {
        inquiry.ask("SELECT id, at_ns, until_ns, kind, world, rank, text, value, threshold, " +
                    std::string(has_subject ? "subject, leaf, at_least" : "NULL, NULL, 0") +
                    " FROM alert ORDER BY until_ns IS NOT NULL, at_ns" + direction + ", id" +
-                   direction + " LIMIT " + std::to_string(most))) {
+                   direction + " LIMIT " + std::to_string(limit))) {
     const auto kind = parse_alert_kind(text_of(row[3]));
     if (!kind) continue;
     Alert alert;

@@ -373,11 +373,11 @@ Result<std::unique_ptr<RunFile>> RunFile::open(const std::string& path, Texts te
   return Result<std::unique_ptr<RunFile>>(std::move(file));
 }
 
-Result<std::vector<std::vector<Value>>> RunFile::rows(std::string_view sql, std::size_t most) {
-  Collector collector(most);
+Result<std::vector<std::vector<Value>>> RunFile::rows(std::string_view sql, std::size_t max_rows) {
+  Collector collector(max_rows);
   if (auto asked = query(sql, collector); !asked) return unexpected(asked.error());
   if (collector.too_many) {
-    return unexpected(Code::kExhausted, "more than " + std::to_string(most) + " rows");
+    return unexpected(Code::kExhausted, "more than " + std::to_string(max_rows) + " rows");
   }
   return std::move(collector.rows);
 }

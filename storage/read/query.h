@@ -84,8 +84,9 @@ class RunFile {
   virtual void set_deadline(Nanos deadline, const std::atomic<bool>* given_up = nullptr) = 0;
 
   /// Runs a query and returns all rows, without column names. Use it for results with few rows.
-  /// Fails if query() fails, and with kExhausted if there are more than `most` rows.
-  Result<std::vector<std::vector<Value>>> rows(std::string_view sql, std::size_t most = 1'000'000);
+  /// Fails if query() fails, and with kExhausted if there are more than `max_rows` rows.
+  Result<std::vector<std::vector<Value>>> rows(std::string_view sql,
+                                               std::size_t max_rows = 1'000'000);
 
   /// Returns the number of chunks of events that the queries have opened so far.
   virtual std::uint64_t chunks_decoded() const = 0;

@@ -85,7 +85,7 @@ struct Report {
   struct WorldShare {
     WorldId world{};
     std::uint64_t ranks = 0;
-    RankShare least, most;
+    RankShare lowest, highest;   ///< The ranks with the lowest and the highest share.
     double mean = 0;             ///< Mean of the ranks' shares.
     bool estimated = false;      ///< True if the share of at least one rank is estimated.
     double mpi_imbalance = 0;    ///< Maximum / mean - 1 of the ranks' times in MPI.

@@ -48,9 +48,9 @@ class RunView {
   Result<SeriesTable> series(const SeriesQuery& query);
   /// Like make_tree_report(), but if no front end of the run is known yet, the tree is empty.
   Result<TreeSnapshot> tree(std::optional<Nanos> at_ns = std::nullopt);
-  Result<Notices> notices(std::uint64_t most = 200);
-  /// `most` must be at most kMaxNotices.
-  Result<Alerts> alerts(std::uint64_t most = 200);
+  Result<Notices> notices(std::uint64_t limit = 200);
+  /// `limit` must be at most kMaxNotices.
+  Result<Alerts> alerts(std::uint64_t limit = 200);
 
   /// The run's file, for SQL queries and deadlines.
   RunFile& file() { return *run_; }

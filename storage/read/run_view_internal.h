@@ -54,7 +54,7 @@ class ViewReader {
   }
   bool ok() const { return !inquiry.failure; }
   /// Returns true if `value` is from 1 to `most`. Otherwise keeps a failure and returns false.
-  bool check(const char* what, std::uint64_t value, std::uint64_t most);
+  bool check(const char* what, std::uint64_t value, std::uint64_t max);
 
   /// Divides a range of time into at most `columns` slots; the length of a slot is a multiple of
   /// `unit`. The range is extended to whole units, and `scope` gets the extended range. `what` is
@@ -68,7 +68,7 @@ class ViewReader {
   /// not exist.
   std::uint64_t read_world(WorldId world);
   /// Divides ranks into at most `most` rows. Call it after read_world().
-  RankRows rows(const RankRange& ranks, std::uint64_t world_size, std::uint64_t most);
+  RankRows rows(const RankRange& ranks, std::uint64_t world_size, std::uint64_t max_rows);
   /// Returns the processes with ranks in these rows. The key is the id of the process in the table
   /// `process`.
   std::unordered_map<std::int64_t, Member> members(WorldId world, const RankRows& rows);

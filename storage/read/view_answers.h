@@ -91,7 +91,7 @@ struct FunctionQuery {
   std::uint64_t series = 0;
   bool distribution = false;
   /// Maximum number of functions. The functions with most time are kept.
-  std::uint64_t most = 100;
+  std::uint64_t limit = 100;
 };
 
 /// The functions of a world, summed over ranks and time.
@@ -148,7 +148,7 @@ struct TimelineQuery {
   RankRange ranks = {};
   TimeRange range = {};
   std::uint64_t columns = 600, rows = 256;  ///< For the grid, as in RankGridQuery.
-  std::uint64_t most = 5000;  ///< Maximum number of calls, and of messages; at most kMaxCalls.
+  std::uint64_t limit = 5000;  ///< Maximum number of calls, and of messages; at most kMaxCalls.
 };
 
 /// The calls of ranks in a range of time. A timeline has single calls if 1 to kMaxTimelineChunks
@@ -224,23 +224,23 @@ struct HostTable {
 
 struct SeriesQuery {
   std::string name;
-  std::optional<LeafId> leaf = {};  ///< nullopt: all hosts, up to `most` of them.
+  std::optional<LeafId> leaf = {};  ///< nullopt: all hosts, up to `limit` of them.
   TimeRange range = {};
   std::uint64_t columns = 300;
-  /// If set, the answer has the series of this world's ranks, up to `most`, instead of the series
+  /// If set, the answer has the series of this world's ranks, up to `limit`, instead of the series
   /// of hosts.
   std::optional<WorldId> world = {};
   /// A rank of the world. nullopt: all ranks of the world; if `leaf` is set, only the ranks of that
   /// host.
   std::optional<Rank> rank = {};
-  std::uint64_t most = 256;  ///< Maximum number of lines; 1 to kMaxLines.
+  std::uint64_t limit = 256;  ///< Maximum number of lines; 1 to kMaxLines.
 };
 
 /// A series of each host or rank, reduced to slots.
 struct SeriesTable {
   struct Point {
     std::uint64_t slot = 0;  ///< Slots without a sample have no point.
-    double least = 0, mean = 0, most = 0;
+    double min = 0, mean = 0, max = 0;
     std::uint64_t samples = 0;
   };
   struct Line {
@@ -254,7 +254,7 @@ struct SeriesTable {
   Nanos slot_ns = 0;
   std::vector<Line> lines;
   bool is_of_ranks = false;
-  /// Number of hosts or ranks with this series. If there are more than `most`, the number may be
+  /// Number of hosts or ranks with this series. If there are more than `limit`, the number may be
   /// too high: the others are counted if they have samples of the service, even if these samples do
   /// not contain this series.
   std::uint64_t lines_in_all = 0;

@@ -28,8 +28,8 @@ Overview an_overview() {
   overview.calls_per_s = 207'237.8;
   Report::WorldShare share;
   share.ranks = kRanks;
-  share.least = {Rank{3}, 1 * kSecond, 83 * kSecond, false};
-  share.most = {Rank{17}, 73 * kSecond, 83 * kSecond, false};
+  share.lowest = {Rank{3}, 1 * kSecond, 83 * kSecond, false};
+  share.highest = {Rank{17}, 73 * kSecond, 83 * kSecond, false};
   share.mean = 0.382;
   share.estimated = true;
   report.shares = {share};

@@ -75,7 +75,7 @@ class AlertIntake {
     std::optional<std::uint64_t> calls;
     std::string why;
   };
-  using Member = std::pair<WorldId, std::uint64_t>;
+  using Member = std::pair<WorldId, Rank>;
 
   std::optional<Member> member(std::int64_t process);
   bool is_collective(std::int64_t function);

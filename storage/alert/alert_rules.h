@@ -74,7 +74,7 @@ struct Alert {
   std::optional<AlertSubject> subject = {};  ///< nullopt: the file has a schema before 16.
   WorldId world{};
   /// The rank, or the worst of several ranks; nullopt: unknown, or all ranks.
-  std::optional<std::uint64_t> rank = {};
+  std::optional<Rank> rank = {};
   /// The host's leaf, if the alert is about a host; nullopt: several hosts.
   std::optional<LeafId> leaf = {};
   /// A sentence for people; programs must not parse it. While the alert is open, the text describes
@@ -90,7 +90,7 @@ struct Alert {
 /// The calls of a process in a window.
 struct WindowNote {
   WorldId world{};
-  std::uint64_t rank = 0;
+  Rank rank{};
   LeafId leaf{};
   Nanos begin_ns = 0, end_ns = 0;
   std::uint64_t calls = 0, mpi_ns = 0, collective_ns = 0;
@@ -105,7 +105,7 @@ struct WindowNote {
 /// An agent's report that a process makes no calls.
 struct SilenceNote {
   WorldId world{};
-  std::uint64_t rank = 0;
+  Rank rank{};
   LeafId leaf{};
   Nanos since_ns = 0;
   std::uint64_t captured = 0;  ///< Number of the process's calls so far.
@@ -118,7 +118,7 @@ struct SilenceNote {
 struct LostHostNote {
   LeafId leaf{};
   /// The host's ranks that had not ended.
-  std::vector<std::pair<WorldId, std::uint64_t>> ranks;
+  std::vector<std::pair<WorldId, Rank>> ranks;
   /// Number of calls that these ranks have reported but that are not stored.
   std::uint64_t missing_calls = 0;
 };
@@ -144,8 +144,8 @@ class AlertRules {
   void adopt(std::span<const Alert> open, std::int64_t last_id);
   /// Continues with a rank that has not ended and that the former front end knew. `captured` and
   /// `lost_calls` are the numbers that the rank has already reported.
-  void adopt_rank(WorldId world, std::uint64_t rank, LeafId leaf, Nanos progress_ns,
-                  std::uint64_t captured, std::uint64_t lost_calls);
+  void adopt_rank(WorldId world, Rank rank, LeafId leaf, Nanos progress_ns, std::uint64_t captured,
+                  std::uint64_t lost_calls);
 
   /// Sets the name of a host for alert texts. Call it before the host's first alert.
   void name_host(LeafId leaf, const std::string& name) { hosts_[leaf].name = name; }
@@ -158,20 +158,19 @@ class AlertRules {
   void note_leaf(LeafId leaf, Nanos end_ns);
   /// Notes how many calls of the rank were lost because a ring was full. `lost_calls` is the total
   /// so far.
-  void note_lost(WorldId world, std::uint64_t rank, std::uint64_t lost_calls);
+  void note_lost(WorldId world, Rank rank, std::uint64_t lost_calls);
   /// Notes that calls of a host were given up. Call it once for each loss. `leaf` is nullopt if the
   /// calls come from several hosts. `calls` is the number of calls; nullopt: unknown.
   void note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
                      const std::string& why);
   /// Notes that the events of `calls` calls of a rank were given up. Call it once for each loss.
-  void note_events_given_up(WorldId world, std::uint64_t rank, std::uint64_t calls,
-                            const std::string& why);
+  void note_events_given_up(WorldId world, Rank rank, std::uint64_t calls, const std::string& why);
   /// Notes that a host is lost. While the host is lost, its ranks are not judged. A second call for
   /// the same host changes nothing.
   void note_host_lost(const LostHostNote& note);
   void note_host_found(LeafId leaf);
   /// Notes that the rank will make no more calls.
-  void note_ended(WorldId world, std::uint64_t rank);
+  void note_ended(WorldId world, Rank rank);
 
   /// Returns the alerts that were raised, closed or changed since the last call. The caller stores
   /// each by its id. Ranks are evaluated at most five times per span.
@@ -197,7 +196,7 @@ class AlertRules {
     std::string inside;
     std::array<Sums, kParts + 1> parts{};
   };
-  using World = std::map<std::uint64_t, RankState>;
+  using World = std::map<Rank, RankState>;
   struct Host {
     std::optional<Nanos> seen_ns;
     std::string name;
@@ -211,18 +210,19 @@ class AlertRules {
     std::uint64_t number = 0;
     auto operator<=>(const Key&) const = default;
   };
-  using Ranks = std::vector<std::uint64_t>;  ///< In ascending order.
+  using Ranks = std::vector<Rank>;  ///< In ascending order.
   /// The result of a rule that raises an alert.
   struct Finding {
     Ranks ranks;
-    std::optional<std::uint64_t> rank;  ///< The worst of the ranks.
+    std::optional<Rank> rank;  ///< The worst of the ranks.
     double value = 0, threshold = 0;
     std::string text;
     Nanos at_ns = 0;
     bool at_least = false;
   };
   struct LongCall {
-    std::uint64_t rank = 0, max_ns = 0;
+    Rank rank{};
+    std::uint64_t max_ns = 0;
     std::string function;
     Nanos end_ns = 0;
   };
@@ -236,13 +236,13 @@ class AlertRules {
     Nanos worsened_ns = 0;
     Ranks ranks;
     std::string worst_text;
-    std::optional<std::uint64_t> worst_rank;
+    std::optional<Rank> worst_rank;
   };
   struct Standing;
   struct Cohort;
 
-  RankState& rank_of(WorldId world, std::uint64_t rank, LeafId leaf, Nanos begin_ns);
-  RankState* known_rank(WorldId world, std::uint64_t rank);
+  RankState& rank_of(WorldId world, Rank rank, LeafId leaf, Nanos begin_ns);
+  RankState* known_rank(WorldId world, Rank rank);
   Nanos part_ns() const { return limits_.span_ns / static_cast<Nanos>(kParts); }
   void start_part(std::int64_t part);
   bool is_judged(const RankState& rank) const;
@@ -253,7 +253,7 @@ class AlertRules {
   Ranks behind(const World& world, const Standing& standing, const Ranks& ranks) const;
   std::optional<Finding> stall_of(const World& world, const Standing& standing) const;
   std::string stall_text(const World& world, const Standing& standing, const Ranks& ranks,
-                         std::uint64_t longest, const std::string& took) const;
+                         Rank longest, const std::string& took) const;
   void judge_long_call(WorldId id);
   void judge_shares(AlertKind kind, double threshold, WorldId id, const World& world);
   Cohort cohort_of(AlertKind kind, const World& world, Ranks ranks) const;

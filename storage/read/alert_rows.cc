@@ -26,7 +26,7 @@ AlertRows read_alerts(Inquiry& inquiry, AlertOrder order, std::uint64_t limit) {
     if (!is_null(row[2])) alert.until_ns = time_of(row[2]);
     alert.kind = *kind;
     alert.world = id_of<WorldId>(row[4]);
-    if (!is_null(row[5])) alert.rank = count_of(row[5]);
+    if (!is_null(row[5])) alert.rank = id_of<Rank>(row[5]);
     alert.text = text_of(row[6]);
     alert.value = real_of(row[7]);
     alert.threshold = real_of(row[8]);

@@ -5,8 +5,6 @@
 #include <iosfwd>
 #include <string>
 
-#include "storage/read/report.h"
-
 namespace CLI {
 class App;
 }
@@ -25,9 +23,6 @@ struct ReportOptions {
 /// the run's file cannot be read, or when `verify` found different totals. Also returns 1 when the
 /// page's file exists already or cannot be written.
 int run_report(const ReportOptions& options, std::ostream& out, std::ostream& err);
-
-/// The report as text. Every number has its unit, and every formula is stated.
-std::string report_text(const storage::Report& report);
 
 /// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores
 /// its exit code in `code`. `code` must outlive `app`.

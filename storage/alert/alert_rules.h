@@ -286,15 +286,13 @@ class AlertRules {
   std::map<WorldId, World> worlds_;
   std::map<LeafId, Host> hosts_;
   std::map<WorldId, LongCall> long_calls_;
-  /// For each world: calls that began before this time are already reported.
-  std::map<WorldId, Nanos> stall_told_ns_;
+  std::map<WorldId, Nanos> stall_told_ns_;  ///< Calls that began before this are reported.
   std::map<Key, Loss> new_losses_;
   std::map<Key, Open> open_;
   std::vector<Alert> superfluous_;  ///< Duplicates among the alerts of a former front end.
   std::vector<Alert> changed_;
   std::optional<Nanos> now_ns_;
-  /// Number of the part that is being filled, counted from the start of the run.
-  std::int64_t part_ = 0;
+  std::int64_t part_ = 0;  ///< The part that is being filled, counted from the start of the run.
   std::int64_t judged_ = 0;
   std::int64_t last_id_ = 0;
 };

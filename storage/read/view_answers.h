@@ -3,6 +3,7 @@
 // Arguments and results of the queries of RunView (run_view.h), as values.
 //
 // Times are nanoseconds of the run; ranges are [begin, end). An answer owns all its data.
+// This header is long because a page reads all answers, and they share types.
 
 #include <cstdint>
 #include <map>

@@ -214,8 +214,7 @@ class Store {
   virtual Result<void> end_run(int exit_code, Nanos ended_realtime_ns) = 0;
 
   /// Returns the account of committed data, with one line for each world and rank. `stored` is
-  /// counted, never computed from `captured` and `lost`. Fails with kUnavailable, kCorrupt or
-  /// kInternal if the store cannot be read.
+  /// counted, never computed from `captured` and `lost`. Fails with the codes of commit().
   virtual Result<std::vector<AccountLine>> account() = 0;
   /// Like account(), but includes the data put since the last commit. Fails like account().
   virtual Result<std::vector<AccountLine>> pending_account() = 0;

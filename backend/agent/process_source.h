@@ -18,8 +18,8 @@ struct NewProcess {
   std::uint32_t pid = 0;
   std::uint64_t start_time = 0;
   UniqueFd segment;  ///< If there is no segment, `row` says why.
-  /// Readable when the process has ended. If `segment` is set and there is no pidfd, the process has
-  /// already ended. A process without a segment has no pidfd.
+  /// Readable when the process has ended. If `segment` is set and there is no pidfd, the process
+  /// has already ended. A process without a segment has no pidfd.
   UniqueFd pidfd;
   /// The process's own description. If row.unwatched gives a reason, there is no segment.
   wire::ProcessRow row;

@@ -23,8 +23,8 @@ namespace xylem::backend {
 /// no number, or more than kMaxOutput bytes. A failure is logged once, and again if the next
 /// failure is of another kind. After a failure there is a pause before the next run. The pause
 /// begins with the interval. It doubles with each further failure, up to kLongestPause or to a
-/// longer interval. A killed program may wait for a device and not end. After kLongestDeath this is
-/// logged. The next run starts only after the killed program has ended.
+/// longer interval. A killed program may wait for a device and not end. This is logged
+/// kLongestDeath after the timeout. The next run starts only after the killed program has ended.
 ///
 /// The program has the agent's environment and no standard input. It gets SIGKILL when the agent's
 /// worker dies. When the program ends, the rest of its process group is killed. If the worker was

@@ -42,7 +42,8 @@ struct WorkerInheritance {
   ProgramGroups* programs = nullptr;
 };
 
-/// A process of the guard. run_guard() takes processes that are watched without registering.
+/// A process that the guard keeps. The caller of run_guard() may pass such processes: they are
+/// watched without registering.
 struct HeldProcess {
   std::uint32_t pid = 0;
   std::uint64_t start_time = 0;

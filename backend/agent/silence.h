@@ -24,7 +24,7 @@ namespace xylem::backend {
 /// on the host's monotonic clock. Pure.
 class Silence {
  public:
-  /// Minimum interval between two looks at a process; looks happen in drains. The reported start of
+  /// A drain looks at a process if its last look was at least this long ago. The reported start of
   /// a silence is too late by at most the time between two looks.
   static constexpr Nanos kLookEvery = 1 * kSecond;
   /// Shorter silences are not reported.

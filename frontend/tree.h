@@ -196,9 +196,9 @@ class Tree {
   ///
   /// Fails with kInvalidArgument if the shape or a host is invalid, and with kNotFound if a program
   /// cannot be started. Fails with kUnavailable if a back end has ended with an error; the message
-  /// has the host and the error. Fails with kExhausted if the system refuses a thread, a process or
-  /// a descriptor. Fails with kTimedOut after `start_limit`; the message says what is missing, and
-  /// on which hosts.
+  /// has the host and the error. Fails with kExhausted if the system refuses a thread or a
+  /// descriptor. Fails with kTimedOut after `start_limit`; the message says what is missing, and on
+  /// which hosts.
   static Result<std::unique_ptr<Tree>> start(TreeOptions options);
   /// Calls close() with a timeout of 5 s. Must not run in a coroutine that the library has resumed.
   ~Tree();

@@ -97,8 +97,8 @@ class RowQueue {
   Nanos next_write() const;
   /// How long the store has worked on the current batch; 0 if there is no current batch.
   Nanos writing_for(Nanos now) const { return recording_ ? now - recording_since_ : 0; }
-  /// The last time at which packets were stored; 0 if none were. When packets become tombstones,
-  /// this counts once, and later only for the last packet of a leaf.
+  /// The last time at which packets were stored or first became tombstones; 0 if neither happened.
+  /// Later tombstones do not count, but the last packet of a leaf does.
   Nanos last_progress() const { return last_progress_; }
   /// Reports on the writes to the store, in the form of a report on a link. `queue_bytes` is the
   /// size of the waiting rows and of the batch that is being stored. `sent_packets` and

@@ -53,8 +53,8 @@ class RunRecord {
   void keep() { replaced_.keep_new(); }
 
   /// Closes the store; no other thread must use it any more. `holds_data` is true if this or a
-  /// former front end has called keep(). Returns true if an earlier run with data is at the path
-  /// again. If the file of that run cannot be renamed, logs an error.
+  /// former front end has called keep(). Returns true if an earlier run with data gets its path
+  /// back. If the file of that run cannot be renamed, logs an error and also returns true.
   bool end(bool job_was_started, bool holds_data);
 
   /// Call it if another front end has taken over the run. That front end then decides about the

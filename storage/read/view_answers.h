@@ -84,7 +84,7 @@ struct RankGrid {
 
 struct FunctionQuery {
   RankRange ranks = {};
-  /// If a begin or an end is given, the sums are made from windows, and the range is extended to
+  /// If a start or an end is given, the sums are made from windows, and the range is extended to
   /// whole windows. This is also done if `series` or `distribution` is set. Otherwise the sums are
   /// the totals of the run.
   TimeRange range = {};

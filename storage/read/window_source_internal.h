@@ -25,7 +25,7 @@ namespace xylem::storage {
 /// the query.
 class WindowSource {
  public:
-  /// One blob of a row of `window_summary`, with the row's level, begin and block.
+  /// One blob of a row of `window_summary`, with the row's level, start and block.
   struct Part {
     int level = 0;
     Nanos begin_ns = 0;

@@ -38,7 +38,7 @@ class RunRecord {
   /// Begins the run: sets an earlier run's file aside, makes the store and calls
   /// Store::begin_run(). Fails if ReplacedRun::set_aside(), make_sqlite_store() or
   /// Store::begin_run() fails. In a successor, continues the former store; fails if
-  /// resume_sqlite_store() fails, and then leaves all files as they are. If the begin of a run
+  /// resume_sqlite_store() fails, and then leaves all files as they are. If the start of a run
   /// fails while a file is set aside, this file is renamed back and the new run's file is removed.
   static Result<RunRecord> open(const RecordOptions& options);
 

@@ -44,12 +44,16 @@ tree::Host make_host(std::string name, std::uint32_t back_ends, std::uint64_t pr
 
 // ---- hosts ----
 
-Source from_slots(const std::vector<tree::HostSlots>& slots) {
+/// The launcher starts nothing on a host without slots, so there is no agent, and no communication
+/// process either. `what` names the source in the error message.
+Result<Source> from_slots(const std::vector<tree::HostSlots>& slots, const std::string& what) {
   Source source;
   for (const tree::HostSlots& host : slots) {
     source.hosts.push_back(make_host(host.name, host.slots > 0 ? 1 : 0, host.slots));
   }
-  return source;
+  if (!source.hosts.empty()) return source;
+  return unexpected(Code::kInvalidArgument,
+                    what + ": no host has a slot, so a launcher starts nothing; write slots=4");
 }
 
 Result<Source> from_list(const SettingValue& setting) {
@@ -71,13 +75,13 @@ Result<Source> from_slurm(const std::vector<std::string>& environment) {
   const auto slots =
       tree::slurm_slots(nodes, launch::variable(environment, "SLURM_TASKS_PER_NODE"));
   if (!slots) return unexpected(slots.error());
-  return from_slots(*slots);
+  return from_slots(*slots, "SLURM_TASKS_PER_NODE");
 }
 
 Result<Source> from_host_file(const std::string& path) {
   const auto slots = tree::read_host_file(path);
   if (!slots) return unexpected(slots.error());
-  return from_slots(*slots);
+  return from_slots(*slots, path);
 }
 
 Result<Source> from_recorded(const std::string& path) {

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -26,6 +27,8 @@
 #include "frontend/stream_fold.h"
 #include "launch/comm_process_launch.h"
 #include "launch/front_end_process.h"
+#include "launch/launch.h"
+#include "launch/refusal.h"
 #include "launch/setup.h"
 #include "net/runtime.h"
 #include "storage/write/recorder.h"
@@ -124,8 +127,11 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   recorder->reset();
   const frontend::SessionOutcome& outcome = session.outcome();
   const bool keeps_old = record->end(!outcome.abandoned, outcome.holds_something);
+  const std::vector<std::string> environment = launch::current_environment();
   if (setup->counts_calls && !plan->quiet && !outcome.abandoned) {
-    print_account_line(outcome, setup->store, keeps_old);
+    print_account_line(outcome, setup->store, keeps_old,
+                       launch::refused_launch(setup->command, launch::variable(environment, "PATH"),
+                                              environment, outcome.exit_code, ::geteuid() == 0));
   }
   launch::send_answer(control_fd, "done");
   return code;

@@ -208,13 +208,17 @@ void add_attach_command(CLI::App& app, int& code) {
   const auto flags = std::make_shared<Flags>(*verb);
   launch::AttachTarget& target = flags->how.target;
   verb->add_option("--pid", target.pid,
-                   "Process id of the job's launcher (mpirun, srun) on this host");
-  verb->add_option("--jobid", target.job, "Slurm job number");
-  verb->add_option("--hosts", target.hosts, "Look for ranks on these hosts, as in node[01-16]");
+                   "Process id of the job's launcher (mpirun, srun) on this host")
+      ->type_name("LAUNCHER");
+  verb->add_option("--jobid", target.job, "Slurm job number")->type_name("JOB");
+  verb->add_option("--hosts", target.hosts, "Look for ranks on these hosts, as in node[01-16]")
+      ->type_name("LIST");
   verb->add_option("--match", target.match,
-                   "Only ranks whose program's file name matches this shell pattern");
+                   "Only ranks whose program's file name matches this shell pattern")
+      ->type_name("PATTERN");
   verb->add_option("--duration", flags->duration,
-                   "How long to watch, as in 10s or 5m [until the ranks have ended]");
+                   "How long to watch, as in 10s or 5m [until the ranks have ended]")
+      ->type_name("TIME");
   verb->callback([flags, &code, verb] {
     const auto options = check(flags->settings);
     if (!options) {

@@ -31,7 +31,8 @@ CommandLine split_command_line(std::span<const std::string> words);
 /// be started as a command.
 Result<std::vector<std::string>> command_of(const CLI::App& verb, const CommandLine& line);
 
-/// What is wrong with the words that `app` has refused, and where to read more, as one sentence.
+/// What is wrong with the words that `app` has refused, and where to read more, as one sentence. If
+/// a verb or an option looks mistyped, the sentence names the right one.
 std::string explain(const CLI::App& app, const CLI::ParseError& error);
 
 /// The exit code of wrong usage.

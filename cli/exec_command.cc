@@ -45,7 +45,8 @@ void add_exec_command(CLI::App& app, const CommandLine& line, int& code) {
       "exec", "Start one rank under capture, for launchers that pass no environment");
   verb->prefix_command();
   const auto env_file = std::make_shared<std::string>();
-  verb->add_option("--env-file", *env_file, "Environment written by xylem serve --env-file");
+  verb->add_option("--env-file", *env_file, "Environment written by xylem serve --env-file")
+      ->type_name("FILE");
   verb->callback([verb, env_file, &line, &code] {
     const auto command = command_of(*verb, line);
     code = command ? exec_rank(*env_file, *command) : fail_usage(command.error().message);

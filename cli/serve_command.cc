@@ -151,9 +151,11 @@ void add_serve_command(CLI::App& app, int& code) {
       "serve", "Serve any launcher: eval \"$(xylem serve)\", then mpirun as always");
   const auto flags = std::make_shared<RunFlags>(*verb);
   const auto how = std::make_shared<ServeOptions>();
-  verb->add_option("--until-pid", how->until_pid, "End when this process ends [the calling shell]");
+  verb->add_option("--until-pid", how->until_pid, "End when this process ends [the calling shell]")
+      ->type_name("PID");
   verb->add_option("--env-file", how->env_file,
-                   "Also write the environment to this file, for xylem exec");
+                   "Also write the environment to this file, for xylem exec")
+      ->type_name("FILE");
   verb->add_flag("--stop", how->stop,
                  "End the front end of this environment: eval \"$(xylem serve --stop)\"");
   verb->callback([flags, how, &code] {

@@ -58,7 +58,8 @@ TEST(CommandLine, TakesNoMistypedOptionForACommand) {
   const auto mistyped = command({"run", "--stor", "x.db", "--", "app"});
   ASSERT_FALSE(mistyped);
   EXPECT_EQ(mistyped.error().code, Code::kInvalidArgument);
-  EXPECT_THAT(mistyped.error().message, HasSubstr("--stor is not an option of xylem run"));
+  EXPECT_THAT(mistyped.error().message,
+              HasSubstr("--stor is not an option of xylem run (did you mean --store?)"));
 }
 
 }  // namespace

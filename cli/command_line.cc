@@ -7,6 +7,7 @@
 #include "base/config.h"
 #include "base/nearest_word.h"
 #include "base/printable_text.h"
+#include "cli/exit_code.h"
 
 namespace xylem {
 namespace {
@@ -78,7 +79,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
 
 int fail_usage(const std::string& sentence) {
   std::fprintf(stderr, "xylem: %s\n", printable(sentence).c_str());
-  return kUsageError;
+  return kExitUsage;
 }
 
 }  // namespace xylem

@@ -35,10 +35,7 @@ Result<std::vector<std::string>> command_of(const CLI::App& verb, const CommandL
 /// a verb or an option looks mistyped, the sentence names the right one.
 std::string explain(const CLI::App& app, const CLI::ParseError& error);
 
-/// The exit code of wrong usage.
-constexpr int kUsageError = 2;
-
-/// Prints "xylem: SENTENCE" to standard error and returns kUsageError.
+/// Prints "xylem: SENTENCE" to standard error and returns kExitUsage.
 int fail_usage(const std::string& sentence);
 
 }  // namespace xylem

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/argv.h"
+#include "cli/exit_code.h"
 #include "launch/environment_file.h"
 #include "launch/launch.h"
 
@@ -37,7 +38,7 @@ int exec_rank(const std::string& env_file, const std::vector<std::string>& comma
   ::execvp(argv[0], argv.data());
   const int error = errno;
   fail_usage(command.front() + ": cannot be started: " + std::strerror(error));
-  return error == EACCES ? 126 : 127;
+  return error == EACCES ? kExitNotExecutable : kExitNotFound;
 }
 
 void add_exec_command(CLI::App& app, const CommandLine& line, int& code) {

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "base/printable_text.h"
 #include "cli/spooled_output.h"
 #include "storage/read/query.h"
+#include "viz/reply.h"
 
 namespace xylem {
 namespace {
@@ -57,7 +59,7 @@ std::size_t width_of(const std::string& text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-class TableSink final : public storage::RowSink {
+class TableSink final : public ResultSink {
  public:
   explicit TableSink(std::ostream& out) : out_(out) {}
 
@@ -139,7 +141,7 @@ class TableSink final : public storage::RowSink {
   int results_ = 0;
 };
 
-class CsvSink final : public storage::RowSink {
+class CsvSink final : public ResultSink {
  public:
   explicit CsvSink(std::ostream& out) : out_(out) {}
   void begin(std::span<const std::string> columns) override {
@@ -172,29 +174,42 @@ class CsvSink final : public storage::RowSink {
   int results_ = 0;
 };
 
-class JsonSink final : public storage::RowSink {
+class JsonSink final : public ResultSink {
  public:
   explicit JsonSink(std::ostream& out) : out_(out) {}
   void begin(std::span<const std::string> columns) override {
+    open();
+    out_ << (results_++ == 0 ? "\n" : ",\n") << "{\"columns\": [";
     names_.clear();
-    for (const std::string& column : columns) names_.push_back(storage::to_json(column));
+    for (const std::string& column : columns) {
+      names_.push_back(storage::to_json(column));
+      out_ << (names_.size() == 1 ? "" : ", ") << names_.back();
+    }
+    out_ << "], \"rows\": [";
     rows_ = 0;
-    out_ << '[';
   }
   bool row(std::span<const Value> values) override {
-    out_ << (rows_++ == 0 ? "\n{" : ",\n{");
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      out_ << (i == 0 ? "" : ", ") << names_[i] << ": " << storage::to_json(values[i]);
-    }
-    out_ << '}';
+    out_ << (rows_++ == 0 ? "\n" : ",\n");
+    write_json_object(names_, values, out_);
     return static_cast<bool>(out_);
   }
-  void end() override { out_ << (rows_ == 0 ? "]\n" : "\n]\n"); }
+  void end() override { out_ << (rows_ == 0 ? "]}" : "\n]}"); }
+  void finish() override {
+    open();
+    out_ << (results_ == 0 ? "]}\n" : "\n]}\n");
+  }
 
  private:
+  void open() {
+    if (is_open_) return;
+    is_open_ = true;
+    out_ << "{\"version\": " << viz::kApiVersion << ", \"view\": \"query\", \"results\": [";
+  }
+
   std::ostream& out_;
   std::vector<std::string> names_;
-  std::size_t rows_ = 0;
+  std::size_t results_ = 0, rows_ = 0;
+  bool is_open_ = false;
 };
 
 int fail(std::ostream& err, const std::string& sentence, int code) {
@@ -224,7 +239,22 @@ int print_schema(storage::RunFile& run, std::ostream& out, std::ostream& err) {
 
 }  // namespace
 
-std::unique_ptr<storage::RowSink> make_result_sink(ResultFormat format, std::ostream& out) {
+bool is_sql(const std::string& word) {
+  std::error_code ignored;
+  return word.find_first_of(" \t\n") != std::string::npos &&
+         !std::filesystem::exists(word, ignored);
+}
+
+void write_json_object(std::span<const std::string> quoted_names, std::span<const Value> values,
+                       std::ostream& out) {
+  out << '{';
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    out << (i == 0 ? "" : ", ") << quoted_names[i] << ": " << storage::to_json(values[i]);
+  }
+  out << '}';
+}
+
+std::unique_ptr<ResultSink> make_result_sink(ResultFormat format, std::ostream& out) {
   switch (format) {
     case ResultFormat::kCsv:
       return std::make_unique<CsvSink>(out);
@@ -251,6 +281,7 @@ int run_query(const QueryOptions& options, std::istream& in, std::ostream& out, 
   }
   const auto sink = make_result_sink(options.format, out);
   const auto asked = (*run)->query(sql, *sink);
+  if (asked) sink->finish();
   out.flush();
   return asked ? 0 : fail(err, asked.error().message, 1);
 }
@@ -264,7 +295,7 @@ void add_query_command(CLI::App& app, int& code) {
   const auto csv = std::make_shared<bool>(false);
   const auto json = std::make_shared<bool>(false);
   CLI::Option* as_csv = command->add_flag("--csv", *csv, "Comma-separated values");
-  command->add_flag("--json", *json, "An array of objects")->excludes(as_csv);
+  command->add_flag("--json", *json, "One JSON object for programs")->excludes(as_csv);
   command->add_flag("--schema", options->schema, "Print the tables and example queries");
   command->callback([options, csv, json, &code] {
     options->format = *csv    ? ResultFormat::kCsv

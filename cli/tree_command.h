@@ -19,7 +19,7 @@ enum class TreeFormat {
   kTopology,  ///< The tree without back ends in MRNet's format, which --topology of a run can read.
   kDot,       ///< Graphviz.
   kCsv,       ///< One row for each process.
-  kJson,      ///< An array of processes.
+  kJson,      ///< One object with all processes.
 };
 
 struct TreeCommandOptions {

@@ -145,6 +145,7 @@ class Readers {
         run("query " + name, is_json ? Form::kJson : Form::kTerminal, [&](auto& out, auto& err) {
           const auto sink = make_result_sink(format, out);
           const auto asked = (*file)->query("SELECT * FROM \"" + name + "\" LIMIT 2000", *sink);
+          if (asked) sink->finish();
           if (!asked) err << printable(asked.error().message);
           return asked ? 0 : 1;
         });

@@ -150,6 +150,8 @@ TEST(Place, AnswersProgramsInJson) {
   ASSERT_EQ(answer.code, 0) << answer.err;
   const auto json = boost::json::parse(answer.out).as_object();
   EXPECT_EQ(boost::json::serialize(json.at("comm_processes")), R"({"a":0,"b":1,"c":1,"d":2})");
+  EXPECT_EQ(json.at("version"), 1);
+  EXPECT_EQ(json.at("view"), "place");
   EXPECT_EQ(json.at("placement"), "even");
   EXPECT_EQ(json.at("fanout"), 3);
   EXPECT_EQ(json.at("hosts").at(3).at("room"), 3);

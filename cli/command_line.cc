@@ -77,6 +77,16 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   return verb + ": " + what + "; `xylem " + verb + " --help` tells more";
 }
 
+CLI::Option* add_time_option(CLI::App& verb, const std::string& name, Nanos& value,
+                             const std::string& help) {
+  const auto read = [&value, name](const std::string& text) {
+    const auto time = parse_duration(text);
+    if (!time) throw CLI::ValidationError(name, time.error().message);
+    value = *time;
+  };
+  return verb.add_option_function<std::string>(name, read, help)->type_name("TIME");
+}
+
 int fail_usage(const std::string& sentence) {
   std::fprintf(stderr, "xylem: %s\n", printable(sentence).c_str());
   return kExitUsage;

@@ -19,7 +19,6 @@
 #include "base/own_process.h"
 #include "base/this_host.h"
 #include "cli/account_line.h"
-#include "cli/live_runs.h"
 #include "cli/run_options.h"
 #include "cli/version.h"
 #include "frontend/run_streams.h"
@@ -28,6 +27,7 @@
 #include "launch/comm_process_launch.h"
 #include "launch/front_end_process.h"
 #include "launch/launch.h"
+#include "launch/live_runs.h"
 #include "launch/refusal.h"
 #include "launch/setup.h"
 #include "net/runtime.h"
@@ -103,7 +103,7 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   // The front end's Unix socket is in this folder.
   backend::RunFolder folder(launch::front_end_folder(setup->run));
   folder.hold();
-  note_live_run(setup->run, live_path);
+  launch::note_live_run(setup->run, live_path);
 
   frontend::SessionOptions options;
   options.plan = plan->session;

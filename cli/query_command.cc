@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/printable_text.h"
+#include "cli/exit_code.h"
+#include "cli/known_runs.h"
 #include "cli/spooled_output.h"
 #include "storage/read/query.h"
 #include "viz/reply.h"
@@ -223,7 +225,7 @@ int print_schema(storage::RunFile& run, std::ostream& out, std::ostream& err) {
       "SELECT s.type, s.name, group_concat(c.name, ', ') FROM (SELECT type, name FROM sqlite_schema"
       " WHERE type IN ('table', 'view') UNION ALL VALUES('view', 'event'), ('view', 'completion'))"
       " s, pragma_table_info(s.name) c GROUP BY s.type, s.name ORDER BY s.type = 'table', s.name");
-  if (!rows) return fail(err, rows.error().message, 1);
+  if (!rows) return fail(err, rows.error().message, kExitFailure);
   std::string type;
   for (const auto& row : *rows) {
     if (text_of(row[0]) != type) {
@@ -234,7 +236,7 @@ int print_schema(storage::RunFile& run, std::ostream& out, std::ostream& err) {
     out << "  " << text_of(row[1]) << '(' << text_of(row[2]) << ")\n";
   }
   out << kQuestions;
-  return 0;
+  return kExitSuccess;
 }
 
 }  // namespace
@@ -268,36 +270,40 @@ std::unique_ptr<ResultSink> make_result_sink(ResultFormat format, std::ostream& 
 
 int run_query(const QueryOptions& options, std::istream& in, std::ostream& out, std::ostream& err) {
   const bool is_for_people = options.schema || options.format == ResultFormat::kTable;
+  const auto file = choose_run("query", {options.file}, Newest::kInFolder, err);
+  if (!file) return fail(err, file.error().message, kExitFailure);
   auto run = storage::RunFile::open(
-      options.file, is_for_people ? storage::Texts::kPrintable : storage::Texts::kExact);
-  if (!run) return fail(err, run.error().message, 1);
+      *file, is_for_people ? storage::Texts::kPrintable : storage::Texts::kExact);
+  if (!run) return fail(err, run.error().message, kExitFailure);
   if (options.schema) return print_schema(**run, out, err);
   std::string sql = options.sql;
   if (sql.empty() || sql == "-") {
     sql.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
   }
   if (sql.find_first_not_of(" \t\r\n;") == std::string::npos) {
-    return fail(err, "no SQL given; try xylem query " + options.file + " --schema", 2);
+    return fail(err, "no SQL given; try xylem query " + *file + " --schema", kExitUsage);
   }
   const auto sink = make_result_sink(options.format, out);
   const auto asked = (*run)->query(sql, *sink);
   if (asked) sink->finish();
   out.flush();
-  return asked ? 0 : fail(err, asked.error().message, 1);
+  return asked ? kExitSuccess : fail(err, asked.error().message, kExitFailure);
 }
 
 void add_query_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand(
       "query", "Query a run's file in SQL, live or finished: xylem query FILE SQL");
   const auto options = std::make_shared<QueryOptions>();
-  command->add_option("FILE", options->file, "The run's file")->required();
-  command->add_option("SQL", options->sql, "Statements [- or none: read from standard input]");
+  add_run_file(*command, options->file);
+  command->add_option("SQL", options->sql, "Statements [- or none: read from standard input]")
+      ->type_name("");
   const auto csv = std::make_shared<bool>(false);
   const auto json = std::make_shared<bool>(false);
   CLI::Option* as_csv = command->add_flag("--csv", *csv, "Comma-separated values");
   command->add_flag("--json", *json, "One JSON object for programs")->excludes(as_csv);
   command->add_flag("--schema", options->schema, "Print the tables and example queries");
   command->callback([options, csv, json, &code] {
+    if (options->sql.empty() && is_sql(options->file)) options->sql.swap(options->file);
     options->format = *csv    ? ResultFormat::kCsv
                       : *json ? ResultFormat::kJson
                               : ResultFormat::kTable;
@@ -305,7 +311,7 @@ void add_query_command(CLI::App& app, int& code) {
     std::ostream out(&output);
     code = run_query(*options, std::cin, out, std::cerr);
     const std::string unwritten = output.finish();
-    if (!unwritten.empty()) code = fail(std::cerr, unwritten, 1);
+    if (!unwritten.empty()) code = fail(std::cerr, unwritten, kExitFailure);
   });
 }
 

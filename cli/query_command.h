@@ -18,8 +18,8 @@ namespace xylem {
 enum class ResultFormat { kTable, kCsv, kJson };
 
 struct QueryOptions {
-  std::string file;
-  std::string sql;  ///< "" or "-": read from `in`.
+  std::string file;  ///< Empty: the newest run (Newest::kInFolder).
+  std::string sql;   ///< "" or "-": read from `in`.
   ResultFormat format = ResultFormat::kTable;
   bool schema = false;  ///< Run no query: print the tables, their columns and example queries.
 };
@@ -32,8 +32,8 @@ struct QueryOptions {
 ///   columns: the names of the columns, and one object for each row. If a statement fails, the text
 ///   ends in the middle.
 ///
-/// Blobs are printed as hexadecimal digits. Returns 0. Returns 1 with a sentence on `err` when the
-/// file or the SQL is wrong, and 2 when there is no SQL.
+/// Blobs are printed as hexadecimal digits. Returns kExitSuccess. Returns kExitFailure with a
+/// sentence on `err` when the file or the SQL is wrong, and kExitUsage when there is no SQL.
 int run_query(const QueryOptions& options, std::istream& in, std::ostream& out, std::ostream& err);
 
 /// True if a single word behind `xylem query` is SQL for the newest run, and not a file: it has a

@@ -4,8 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -14,6 +12,9 @@
 #include "base/quantity_text.h"
 #include "base/saturating.h"
 #include "base/text_file.h"
+#include "cli/exit_code.h"
+#include "cli/known_runs.h"
+#include "cli/text_columns.h"
 #include "storage/read/query.h"
 #include "storage/read/run_view.h"
 #include "viz/report_json.h"
@@ -24,63 +25,11 @@ namespace {
 
 using storage::Report;
 
-/// Columns of text under names; numbers stand right.
-class Columns {
- public:
-  struct Head {
-    const char* name;
-    bool right;
-  };
-  explicit Columns(std::vector<Head> heads) : heads_(std::move(heads)) {
-    for (const Head& head : heads_) widths_.push_back(std::string_view(head.name).size());
-  }
-  void add(std::vector<std::string> row) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      widths_[i] = std::clamp(row[i].size(), widths_[i], kWidest);
-    }
-    rows_.push_back(std::move(row));
-  }
-  std::string text() const {
-    std::vector<std::string> names;
-    for (const Head& head : heads_) names.emplace_back(head.name);
-    std::string all = line(names);
-    for (const auto& row : rows_) all += line(row);
-    return all;
-  }
-
- private:
-  std::string line(const std::vector<std::string>& cells) const {
-    std::string text = " ";
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      text += heads_[i].right ? fmt::format(" {:>{}}", cells[i], widths_[i])
-                              : fmt::format(" {:<{}}", cells[i], widths_[i]);
-      if (i + 1 != cells.size()) text += ' ';
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text + '\n';
-  }
-  /// Longer texts stick out, so that one of them does not make each line as long.
-  static constexpr std::size_t kWidest = 200;
-
-  std::vector<Head> heads_;
-  std::vector<std::size_t> widths_;
-  std::vector<std::vector<std::string>> rows_;
-};
-
 constexpr bool kLeft = false;
 constexpr bool kRight = true;
 
 std::string plural(std::uint64_t count, const char* one, const char* many) {
   return count_text(count) + ' ' + (count == 1 ? one : many);
-}
-
-std::string when_text(Nanos realtime_ns) {
-  const std::time_t seconds = realtime_ns / kSecond;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
-  return text.data();
 }
 
 std::string join(const std::vector<std::string>& words) {
@@ -92,7 +41,7 @@ std::string join(const std::vector<std::string>& words) {
 std::string head_text(const Report& report) {
   const Report::Run& run = report.run;
   std::string text = run.command.empty() ? "(no command)\n" : run.command + '\n';
-  text += "  started  " + when_text(run.started_realtime_ns);
+  text += "  started  " + date_text(run.started_realtime_ns);
   text += run.elapsed_ns ? ", ran " + duration_text(*run.elapsed_ns) : ", its end is not stored";
   if (run.exit_code) text += fmt::format(", exit code {}", *run.exit_code);
   text += "\n  where    " + plural(run.hosts, "host", "hosts") + "; front end on " + run.host +
@@ -132,13 +81,13 @@ std::string account_text(const Report& report) {
                     count_text(events.complete_ranks), plural(events.ranks, "rank", "ranks"));
   }
   if (account.inexact.empty()) return text;
-  Columns columns({{"world", kRight},
-                   {"rank", kRight},
-                   {"captured", kRight},
-                   {"stored", kRight},
-                   {"lost", kRight},
-                   {"missing", kRight},
-                   {"complete", kLeft}});
+  TextColumns columns({{"world", kRight},
+                       {"rank", kRight},
+                       {"captured", kRight},
+                       {"stored", kRight},
+                       {"lost", kRight},
+                       {"missing", kRight},
+                       {"complete", kLeft}});
   for (const storage::AccountLine& line : account.inexact) {
     const std::uint64_t known = line.stored + line.lost;
     columns.add({count_text(raw(line.world)), count_text(raw(line.rank)), count_text(line.captured),
@@ -180,10 +129,10 @@ std::string services_text(const Report& report) {
                         plural(service.back_ends, "back end", "back ends"));
   }
   if (report.host_loads.empty()) return text;
-  Columns columns({{"host", kLeft},
-                   {"processors busy", kRight},
-                   {"load", kRight},
-                   {"least memory free", kRight}});
+  TextColumns columns({{"host", kLeft},
+                       {"processors busy", kRight},
+                       {"load", kRight},
+                       {"least memory free", kRight}});
   for (const Report::HostLoad& load : report.host_loads) {
     columns.add({load.host, fmt::format("{:.2f}", load.processors_busy),
                  fmt::format("{:.2f}", load.load),
@@ -197,13 +146,13 @@ const char* about(bool estimated) { return estimated ? "~" : ""; }
 std::string functions_text(const Report& report) {
   std::string text = "\nTime in MPI, all ranks: ";
   text += about(report.mpi_estimated) + duration_text(report.mpi_ns) + '\n';
-  Columns columns({{"function", kLeft},
-                   {"calls", kRight},
-                   {"total", kRight},
-                   {"share", kRight},
-                   {"mean", kRight},
-                   {"longest", kRight},
-                   {"payload", kRight}});
+  TextColumns columns({{"function", kLeft},
+                       {"calls", kRight},
+                       {"total", kRight},
+                       {"share", kRight},
+                       {"mean", kRight},
+                       {"longest", kRight},
+                       {"payload", kRight}});
   for (const Report::Function& function : report.functions) {
     const char* const tilde = about(function.estimated);
     const Nanos mean =
@@ -236,7 +185,7 @@ std::string share_text(const Report::WorldShare& share) {
       " (max / mean - 1 over ranks)\n",
       about(share.estimated) + percent_text(share.mpi_imbalance),
       about(share.estimated) + percent_text(share.other_imbalance));
-  Columns columns({{"rank", kRight}, {"in MPI", kRight}, {"of", kRight}, {"share", kRight}});
+  TextColumns columns({{"rank", kRight}, {"in MPI", kRight}, {"of", kRight}, {"share", kRight}});
   const bool cut = share.shown.size() < share.ranks;
   for (std::size_t i = 0; i < share.shown.size(); ++i) {
     const Report::RankShare& rank = share.shown[i];
@@ -250,7 +199,8 @@ std::string share_text(const Report::WorldShare& share) {
 std::string waits_text(const Report& report) {
   if (report.waits.empty()) return {};
   const bool worlds = report.worlds_in_all > 1;
-  Columns columns({{"rank", kRight}, {"waits for", kRight}, {"time", kRight}, {"calls", kRight}});
+  TextColumns columns(
+      {{"rank", kRight}, {"waits for", kRight}, {"time", kRight}, {"calls", kRight}});
   for (const Report::Wait& wait : report.waits) {
     const std::string world = worlds ? fmt::format("{}/", raw(wait.world)) : "";
     columns.add({world + count_text(raw(wait.rank)), world + count_text(raw(wait.peer)),
@@ -334,12 +284,12 @@ std::string report_text(const Report& report) {
 namespace {
 
 /// The run's own file is never written over, whatever name it has.
-Result<void> write_page(const ReportOptions& options) {
+Result<void> write_page(const std::string& file, const ReportOptions& options) {
   std::error_code failure;
-  if (std::filesystem::equivalent(options.file, options.html, failure)) {
+  if (std::filesystem::equivalent(file, options.html, failure)) {
     return unexpected(Code::kInvalidArgument, options.html + ": is the run itself");
   }
-  auto run = storage::RunView::open(options.file);
+  auto run = storage::RunView::open(file);
   if (!run) return unexpected(run.error());
   const auto values = viz::ask_report_page(*run);
   if (!values) return unexpected(values.error());
@@ -351,14 +301,16 @@ Result<void> write_page(const ReportOptions& options) {
 int run_report(const ReportOptions& options, std::ostream& out, std::ostream& err) {
   const auto fail = [&err](const std::string& sentence) {
     err << "xylem report: " << printable(sentence) << '\n';
-    return 1;
+    return kExitFailure;
   };
+  const auto file = choose_run("report", {options.file}, Newest::kInFolder, err);
+  if (!file) return fail(file.error().message);
   if (!options.html.empty()) {
-    const auto written = write_page(options);
-    return written ? 0 : fail(written.error().message);
+    const auto written = write_page(*file, options);
+    return written ? kExitSuccess : fail(written.error().message);
   }
   auto run = storage::RunFile::open(
-      options.file, options.json ? storage::Texts::kExact : storage::Texts::kPrintable);
+      *file, options.json ? storage::Texts::kExact : storage::Texts::kPrintable);
   if (!run) return fail(run.error().message);
   auto report = storage::make_report(**run);
   if (!report) return fail(report.error().message);
@@ -368,18 +320,20 @@ int run_report(const ReportOptions& options, std::ostream& out, std::ostream& er
     report->faults = std::move(*faults);
   }
   out << (options.json ? viz::report_json(*report) : report_text(*report)) << std::flush;
-  return report->faults.empty() ? 0 : 1;
+  return report->faults.empty() ? kExitSuccess : kExitFailure;
 }
 
 void add_report_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand(
       "report", "Summarize a run: account, time per function, share of MPI, waits, losses");
   const auto options = std::make_shared<ReportOptions>();
-  command->add_option("FILE", options->file, "The run's file")->required();
+  add_run_file(*command, options->file);
   command->add_flag("--json", options->json, "All numbers as one JSON object");
   command->add_flag("--verify", options->verify, "Count all totals again from the stored rows");
-  CLI::Option* html = command->add_option(
-      "--html", options->html, "Write an HTML page to this file; it needs no other file");
+  CLI::Option* html = command
+                          ->add_option("--html", options->html,
+                                       "Write an HTML page to this file; it needs no other file")
+                          ->type_name("PAGE");
   command->add_flag("--overwrite", options->overwrite, "Replace the HTML file if it exists")
       ->needs(html);
   html->excludes("--json")->excludes("--verify");

@@ -13,6 +13,8 @@
 
 #include "base/config.h"
 #include "base/printable_text.h"
+#include "cli/exit_code.h"
+#include "cli/known_runs.h"
 #include "cli/query_command.h"
 #include "cli/tree_text.h"
 #include "storage/read/query.h"
@@ -148,11 +150,13 @@ Result<void> print(const TreeReport& report, TreeFormat format, std::ostream& ou
   return {};
 }
 
-Result<void> show(const TreeCommandOptions& options, std::ostream& out) {
+Result<void> show(const TreeCommandOptions& options, std::ostream& out, std::ostream& err) {
+  const auto file = choose_run("tree", {options.file}, Newest::kInFolder, err);
+  if (!file) return unexpected(file.error());
   const bool is_for_programs =
       options.format == TreeFormat::kCsv || options.format == TreeFormat::kJson;
   auto run = storage::RunFile::open(
-      options.file, is_for_programs ? storage::Texts::kExact : storage::Texts::kPrintable);
+      *file, is_for_programs ? storage::Texts::kExact : storage::Texts::kPrintable);
   if (!run) return unexpected(std::move(run.error()));
   const bool is_screen = options.watch_ns && &out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
   for (bool is_first = true;; is_first = false) {
@@ -178,16 +182,16 @@ std::string check_duration(const std::string& text) {
 }  // namespace
 
 int run_tree(const TreeCommandOptions& options, std::ostream& out, std::ostream& err) {
-  const auto shown = show(options, out);
-  if (shown) return 0;
+  const auto shown = show(options, out, err);
+  if (shown) return kExitSuccess;
   err << "xylem tree: " << printable(shown.error().message) << '\n';
-  return 1;
+  return kExitFailure;
 }
 
 void add_tree_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand("tree", "Show the overlay of a run, live or finished");
   const auto options = std::make_shared<TreeCommandOptions>();
-  command->add_option("FILE", options->file, "The run's file")->required();
+  add_run_file(*command, options->file);
   const auto formats = std::make_shared<std::map<TreeFormat, bool>>();
   const auto add_format = [&](const char* flag, TreeFormat format, const char* what) {
     return command->add_flag(flag, (*formats)[format], what);
@@ -206,8 +210,10 @@ void add_tree_command(CLI::App& app, int& code) {
   const auto watch = std::make_shared<std::string>();
   CLI::Option* at_option =
       command->add_option("--at", *at, "Show the tree at this time after the start, as in 90s")
+          ->type_name("TIME")
           ->check(check_duration);
   command->add_option("--watch", *watch, "Print it again at this interval, as in 1s or 200ms")
+      ->type_name("TIME")
       ->check(check_duration)
       ->excludes(at_option);
   command->callback([options, formats, at, watch, &code] {

@@ -23,7 +23,7 @@ enum class TreeFormat {
 };
 
 struct TreeCommandOptions {
-  std::string file;
+  std::string file;  ///< Empty: the newest run (Newest::kInFolder).
   TreeFormat format = TreeFormat::kText;
   std::optional<Nanos> at_ns{};     ///< Time after the run's start; nullopt: the newest state.
   std::optional<Nanos> watch_ns{};  ///< Interval at which to print the tree until the run ends.

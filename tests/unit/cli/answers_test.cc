@@ -446,7 +446,7 @@ class HostileAnswers : public Answers {
   }
   std::string top(const char* pane) {
     TopOptions options;
-    options.file = path_;
+    options.run.file = path_;
     options.once = true;
     options.pane = pane;
     return text_of(answer(run_top, options));

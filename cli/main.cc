@@ -7,6 +7,7 @@
 #include "base/own_process.h"
 #include "cli/attach_command.h"
 #include "cli/command_line.h"
+#include "cli/completion_command.h"
 #include "cli/exec_command.h"
 #include "cli/ls_command.h"
 #include "cli/place_command.h"
@@ -44,6 +45,7 @@ int main(int argc, char** argv) {
   add_top_command(app, code);
   add_tree_command(app, code);
   add_view_command(app, code);
+  add_completion_command(app, code);
 
   try {
     if (line.ours.empty()) throw CLI::CallForHelp();

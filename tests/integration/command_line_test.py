@@ -4,7 +4,9 @@
 import json
 import os
 import re
+import shlex
 import socket
+import subprocess
 import unittest
 
 from harness import WholeSystemTest, mpirun
@@ -46,7 +48,7 @@ class CommandLine(WholeSystemTest):
 
     def test_the_wrong_word_is_named(self):
         self.assertIn("'fnord' is not a verb of xylem; the verbs are run, serve, exec, attach, place, ls, query, report, "
-                      "top, tree, view",
+                      "top, tree, view, completion",
                       self.refused("fnord"))
         self.assertIn("--fnord is not an option of xylem", self.refused("--fnord", "run"))
         for verb in ("query", "report", "tree", "view"):
@@ -61,7 +63,7 @@ class CommandLine(WholeSystemTest):
         for words, right in ((["repotr"], "report"), (["report", "--jsno"], "--json"), (["--hlep"], "--help"),
                              (["run", "--detial", "trace", "--", "true"], "--detail"),
                              (["run", "--detail", "trce", "--", "true"], "trace"),
-                             (["top", "--pane", "rank"], "ranks"),
+                             (["top", "--pane", "rank"], "ranks"), (["completion", "bsh"], "bash"),
                              (["place", "--hosts", "a", "--placement", "fuzy"], "fuzzy")):
             self.assertIn(f" (did you mean {right}?)", self.refused(*words))
 
@@ -130,6 +132,21 @@ class CommandLine(WholeSystemTest):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("xylem: no MPI process has registered: mpirun.openmpi of Open MPI does not start a job as root; "
                       "add --allow-run-as-root, or run as another user; ", done.stderr)
+
+    def test_bash_completes_the_words_that_xylem_takes(self):
+        script = self.folder / "xylem.bash"
+        script.write_text(self.xylem("completion", "bash").stdout)
+        def offered(*words):
+            line = " ".join(shlex.quote(word) for word in words)
+            ask = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _xylem; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+            return subprocess.run(["bash", "--norc", "-c", ask], capture_output=True, text=True, check=True).stdout.split()
+        self.assertEqual(offered("xylem", "rep"), ["report"])
+        self.assertEqual(offered("xylem", "run", "--detail", ""), ["profile", "trace"])
+        self.assertEqual(offered("xylem", "top", "--pane", "n"), ["notices"])
+        for verb in ("run", "serve", "exec", "attach", "place", "ls", "query", "report", "top", "tree", "view"):
+            text = self.xylem(verb, "--help").stdout
+            self.assertEqual(sorted(offered("xylem", verb, "--")),
+                             sorted(re.findall(r"^  (?:-\w,)?(--[a-z][a-z-]+)", text, re.MULTILINE)), verb)
 
     def test_place_prints_a_topology_that_is_read_back(self):
         words = ["place", "--hosts", "localhost", "--ranks", "4", "--comm-processes", "2", "--front-end", "localhost"]

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/printable_text.h"
+#include "cli/exit_code.h"
 #include "cli/place_options.h"
 #include "cli/place_text.h"
 #include "launch/launch.h"
@@ -60,9 +61,9 @@ Result<void> show(const PlaceOptions& options, const std::vector<std::string>& e
 int run_place(const PlaceOptions& options, const std::vector<std::string>& environment,
               std::ostream& out, std::ostream& err) {
   const auto shown = show(options, environment, out, err);
-  if (shown) return 0;
+  if (shown) return kExitSuccess;
   err << "xylem: " << printable(shown.error().message) << '\n';
-  return 2;
+  return kExitUsage;
 }
 
 void add_place_command(CLI::App& app, int& code) {
@@ -88,7 +89,7 @@ void add_place_command(CLI::App& app, int& code) {
     auto values = flags->layered(environment);
     if (!values) {
       std::cerr << "xylem: " << values.error().message << '\n';
-      code = 2;
+      code = kExitUsage;
       return;
     }
     PlaceOptions options{*std::move(values), config_file(flags->config(), environment)};

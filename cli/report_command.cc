@@ -7,6 +7,8 @@
 
 #include "base/printable_text.h"
 #include "base/text_file.h"
+#include "cli/exit_code.h"
+#include "cli/known_runs.h"
 #include "storage/read/query.h"
 #include "storage/read/report.h"
 #include "storage/read/run_view.h"
@@ -18,12 +20,12 @@ namespace xylem {
 namespace {
 
 /// The run's own file is never written over, whatever name it has.
-Result<void> write_page(const ReportOptions& options) {
+Result<void> write_page(const std::string& file, const ReportOptions& options) {
   std::error_code failure;
-  if (std::filesystem::equivalent(options.file, options.html, failure)) {
+  if (std::filesystem::equivalent(file, options.html, failure)) {
     return unexpected(Code::kInvalidArgument, options.html + ": is the run itself");
   }
-  auto run = storage::RunView::open(options.file);
+  auto run = storage::RunView::open(file);
   if (!run) return unexpected(run.error());
   const auto values = viz::ask_report_page(*run);
   if (!values) return unexpected(values.error());
@@ -35,14 +37,16 @@ Result<void> write_page(const ReportOptions& options) {
 int run_report(const ReportOptions& options, std::ostream& out, std::ostream& err) {
   const auto fail = [&err](const std::string& sentence) {
     err << "xylem report: " << printable(sentence) << '\n';
-    return 1;
+    return kExitFailure;
   };
+  const auto file = choose_run("report", {options.file}, Newest::kInFolder, err);
+  if (!file) return fail(file.error().message);
   if (!options.html.empty()) {
-    const auto written = write_page(options);
-    return written ? 0 : fail(written.error().message);
+    const auto written = write_page(*file, options);
+    return written ? kExitSuccess : fail(written.error().message);
   }
   auto run = storage::RunFile::open(
-      options.file, options.json ? storage::Texts::kExact : storage::Texts::kPrintable);
+      *file, options.json ? storage::Texts::kExact : storage::Texts::kPrintable);
   if (!run) return fail(run.error().message);
   auto report = storage::make_report(**run);
   if (!report) return fail(report.error().message);
@@ -52,7 +56,7 @@ int run_report(const ReportOptions& options, std::ostream& out, std::ostream& er
     report->faults = std::move(*faults);
   }
   out << (options.json ? viz::report_json(*report) : viz::report_text(*report)) << std::flush;
-  return report->faults.empty() ? 0 : 1;
+  return report->faults.empty() ? kExitSuccess : kExitFailure;
 }
 
 void add_report_command(CLI::App& app, int& code) {
@@ -60,11 +64,13 @@ void add_report_command(CLI::App& app, int& code) {
       "report", "Summarize a run: account, time per function, share of MPI, waits, losses");
   // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto options = std::make_shared<ReportOptions>();
-  command->add_option("FILE", options->file, "The run's file")->required();
+  add_run_file(*command, options->file);
   command->add_flag("--json", options->json, "All numbers as one JSON object");
   command->add_flag("--verify", options->verify, "Count all totals again from the stored rows");
-  CLI::Option* html = command->add_option(
-      "--html", options->html, "Write an HTML page to this file; it needs no other file");
+  CLI::Option* html = command
+                          ->add_option("--html", options->html,
+                                       "Write an HTML page to this file; it needs no other file")
+                          ->type_name("PAGE");
   command->add_flag("--overwrite", options->overwrite, "Replace the HTML file if it exists")
       ->needs(html);
   html->excludes("--json")->excludes("--verify");

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/exit_code.h"
 #include "cli/front_end_start.h"
 #include "cli/run_flags.h"
 #include "launch/job.h"
@@ -20,14 +21,16 @@ int run_job(const RunOptions& options, const std::vector<std::string>& command) 
   if (!started) return fail_usage(started.error().message);
   if (const auto signal = gate.ended_before_start()) {
     abandon(*started);
-    return 128 + *signal;
+    return kExitSignal + *signal;
   }
   auto job = launch::Job::start(command, started->environment, gate);
   if (!job) {
     const Code why = job.error().code;
     abandon(*started);
     const int failed = fail_usage(job.error().message);
-    return why == Code::kPermissionDenied ? 126 : why == Code::kNotFound ? 127 : failed;
+    return why == Code::kPermissionDenied ? kExitNotExecutable
+           : why == Code::kNotFound       ? kExitNotFound
+                                          : failed;
   }
   if (!options.quiet) {
     std::fprintf(stderr, "xylem: to see it live: xylem view %s\n", store_of(options).c_str());

@@ -9,8 +9,11 @@
 #include <iostream>
 #include <memory>
 
+#include "base/nearest_word.h"
 #include "base/printable_text.h"
-#include "cli/live_runs.h"
+#include "base/settings.h"
+#include "cli/exit_code.h"
+#include "cli/known_runs.h"
 #include "cli/terminal.h"
 #include "storage/read/query.h"
 #include "viz/file_stamp.h"
@@ -164,16 +167,9 @@ bool is_screen() {
   return ::isatty(STDOUT_FILENO) == 1 && !term.empty() && term != "dumb";
 }
 
-Result<std::string> file_of(const TopOptions& options) {
-  if (!options.live) return options.file;
-  auto run = find_live_run(options.file, live_runs());
-  if (!run) return unexpected(run.error());
-  return run->file;
-}
-
-Result<void> show_run(const TopOptions& options, std::ostream& out) {
+Result<void> show_run(const TopOptions& options, std::ostream& out, std::ostream& err) {
   storage::limit_memory(kMaxTopMemory);
-  const auto file = file_of(options);
+  const auto file = choose_run("top", options.run, Newest::kLive, err);
   if (!file) return unexpected(file.error());
   if (auto run = storage::RunFile::open(*file); !run) return unexpected(run.error());
   Top top(*file, options);
@@ -195,38 +191,36 @@ Result<void> show_run(const TopOptions& options, std::ostream& out) {
 }  // namespace
 
 int run_top(const TopOptions& options, std::ostream& out, std::ostream& err) {
-  const auto shown = show_run(options, out);
-  if (shown) return 0;
+  const auto shown = show_run(options, out, err);
+  if (shown) return kExitSuccess;
   err << "xylem top: " << printable(shown.error().message) << '\n';
-  return 1;
+  return kExitFailure;
 }
 
 void add_top_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand("top", "Show a run in the terminal, live or finished");
   // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto options = std::make_shared<TopOptions>();
-  command->add_option("FILE", options->file,
-                      "The run's file; with --live the begin of its id [the run in progress here]");
-  command->add_flag("--live", options->live,
-                    "Show a run of yours that is in progress on this host");
+  add_run_choice(*command, options->run);
   command->add_flag("--once", options->once, "Print one screen as plain text, and exit");
   command->add_flag("--json", options->json, "Print the numbers of the screen as one JSON object");
-  command
-      ->add_option("--pane", options->pane,
-                   "overview, functions, ranks, waits, tree or notices [overview]")
-      ->check([](const std::string& name) {
-        return viz::pane_of(name) ? std::string() : "'" + name + "' is not a pane";
+  const std::vector<std::string> panes = {"overview", "functions", "ranks",
+                                          "waits",    "tree",      "notices"};
+  command->add_option("--pane", options->pane, "The pane to begin with [overview]")
+      ->type_name(choices_text(panes))
+      ->check([panes](const std::string& name) {
+        return viz::pane_of(name) ? std::string()
+                                  : "'" + name + "' is not a pane" + did_you_mean(name, panes);
       });
   command->add_option("--interval", options->interval_s, "Seconds between two updates [1]")
-      ->check(CLI::Range(0.1, 3600.0));
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 3600.0, "0.1 to 3600"));
   command
       ->add_option("--recent", options->recent_s,
                    "Begin with only this many of the last seconds; the key l switches [10 by l]")
-      ->check(CLI::Range(0.25, 86400.0));
-  command->callback([options, &code] {
-    if (options->file.empty()) options->live = true;
-    code = run_top(*options, std::cout, std::cerr);
-  });
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.25, 86400.0, "0.25 to 86400"));
+  command->callback([options, &code] { code = run_top(*options, std::cout, std::cerr); });
 }
 
 }  // namespace xylem

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "viz/reply.h"
+
 namespace xylem::viz {
 namespace {
 
@@ -225,6 +227,8 @@ void write_alert(Json& json, const storage::Alert& alert) {
 std::string report_json(const Report& report) {
   Json json;
   json.object([&] {
+    json.field("version", kApiVersion);
+    json.field("view", "report");
     write_report(json, report);
     write_streams(json, report);
     write_host_loads(json, report);

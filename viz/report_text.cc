@@ -2,78 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <ctime>
-#include <optional>
-#include <string_view>
 #include <vector>
 
 #include "base/quantity_text.h"
 #include "base/saturating.h"
+#include "viz/text_columns.h"
 
 namespace xylem::viz {
 namespace {
 
 using storage::Report;
 
-/// Columns of text under names; numbers stand right.
-class Columns {
- public:
-  struct Head {
-    const char* name;
-    bool right;
-  };
-  explicit Columns(std::vector<Head> heads) : heads_(std::move(heads)) {
-    for (const Head& head : heads_) widths_.push_back(std::string_view(head.name).size());
-  }
-  void add(std::vector<std::string> row) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      widths_[i] = std::clamp(row[i].size(), widths_[i], kWidest);
-    }
-    rows_.push_back(std::move(row));
-  }
-  std::string text() const {
-    std::vector<std::string> names;
-    for (const Head& head : heads_) names.emplace_back(head.name);
-    std::string all = line(names);
-    for (const auto& row : rows_) all += line(row);
-    return all;
-  }
-
- private:
-  std::string line(const std::vector<std::string>& cells) const {
-    std::string text = " ";
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      text += heads_[i].right ? fmt::format(" {:>{}}", cells[i], widths_[i])
-                              : fmt::format(" {:<{}}", cells[i], widths_[i]);
-      if (i + 1 != cells.size()) text += ' ';
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text + '\n';
-  }
-  /// Longer texts stick out, so that one of them does not make each line as long.
-  static constexpr std::size_t kWidest = 200;
-
-  std::vector<Head> heads_;
-  std::vector<std::size_t> widths_;
-  std::vector<std::vector<std::string>> rows_;
-};
-
 constexpr bool kLeft = false;
 constexpr bool kRight = true;
 
 std::string plural(std::uint64_t count, const char* one, const char* many) {
   return count_text(count) + ' ' + (count == 1 ? one : many);
-}
-
-std::string when_text(Nanos realtime_ns) {
-  const std::time_t seconds = realtime_ns / kSecond;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
-  return text.data();
 }
 
 std::string join(const std::vector<std::string>& words) {
@@ -85,7 +29,7 @@ std::string join(const std::vector<std::string>& words) {
 std::string head_text(const Report& report) {
   const Report::Run& run = report.run;
   std::string text = run.command.empty() ? "(no command)\n" : run.command + '\n';
-  text += "  started  " + when_text(run.started_realtime_ns);
+  text += "  started  " + date_text(run.started_realtime_ns);
   text += run.elapsed_ns ? ", ran " + duration_text(*run.elapsed_ns) : ", its end is not stored";
   if (run.exit_code) text += fmt::format(", exit code {}", *run.exit_code);
   text += "\n  where    " + plural(run.hosts, "host", "hosts") + "; front end on " + run.host +
@@ -125,13 +69,13 @@ std::string account_text(const Report& report) {
                     count_text(events.complete_ranks), plural(events.ranks, "rank", "ranks"));
   }
   if (account.inexact.empty()) return text;
-  Columns columns({{"world", kRight},
-                   {"rank", kRight},
-                   {"captured", kRight},
-                   {"stored", kRight},
-                   {"lost", kRight},
-                   {"missing", kRight},
-                   {"complete", kLeft}});
+  TextColumns columns({{"world", kRight},
+                       {"rank", kRight},
+                       {"captured", kRight},
+                       {"stored", kRight},
+                       {"lost", kRight},
+                       {"missing", kRight},
+                       {"complete", kLeft}});
   for (const storage::AccountLine& line : account.inexact) {
     const std::uint64_t known = line.stored + line.lost;
     columns.add({count_text(raw(line.world)), count_text(raw(line.rank)), count_text(line.captured),
@@ -173,10 +117,10 @@ std::string services_text(const Report& report) {
                         plural(service.back_ends, "back end", "back ends"));
   }
   if (report.host_loads.empty()) return text;
-  Columns columns({{"host", kLeft},
-                   {"processors busy", kRight},
-                   {"load", kRight},
-                   {"least memory free", kRight}});
+  TextColumns columns({{"host", kLeft},
+                       {"processors busy", kRight},
+                       {"load", kRight},
+                       {"least memory free", kRight}});
   for (const Report::HostLoad& load : report.host_loads) {
     columns.add({load.host, fmt::format("{:.2f}", load.processors_busy),
                  fmt::format("{:.2f}", load.load),
@@ -190,13 +134,13 @@ const char* about(bool estimated) { return estimated ? "~" : ""; }
 std::string functions_text(const Report& report) {
   std::string text = "\nTime in MPI, all ranks: ";
   text += about(report.mpi_estimated) + duration_text(report.mpi_ns) + '\n';
-  Columns columns({{"function", kLeft},
-                   {"calls", kRight},
-                   {"total", kRight},
-                   {"share", kRight},
-                   {"mean", kRight},
-                   {"longest", kRight},
-                   {"payload", kRight}});
+  TextColumns columns({{"function", kLeft},
+                       {"calls", kRight},
+                       {"total", kRight},
+                       {"share", kRight},
+                       {"mean", kRight},
+                       {"longest", kRight},
+                       {"payload", kRight}});
   for (const Report::Function& function : report.functions) {
     const char* const tilde = about(function.estimated);
     const Nanos mean =
@@ -230,7 +174,7 @@ std::string share_text(const Report::WorldShare& share) {
       " (max / mean - 1 over ranks)\n",
       about(share.estimated) + percent_text(share.mpi_imbalance),
       about(share.estimated) + percent_text(share.other_imbalance));
-  Columns columns({{"rank", kRight}, {"in MPI", kRight}, {"of", kRight}, {"share", kRight}});
+  TextColumns columns({{"rank", kRight}, {"in MPI", kRight}, {"of", kRight}, {"share", kRight}});
   const bool cut = share.shown.size() < share.ranks;
   for (std::size_t i = 0; i < share.shown.size(); ++i) {
     const Report::RankShare& rank = share.shown[i];
@@ -244,7 +188,8 @@ std::string share_text(const Report::WorldShare& share) {
 std::string waits_text(const Report& report) {
   if (report.waits.empty()) return {};
   const bool worlds = report.worlds_in_all > 1;
-  Columns columns({{"rank", kRight}, {"waits for", kRight}, {"time", kRight}, {"calls", kRight}});
+  TextColumns columns(
+      {{"rank", kRight}, {"waits for", kRight}, {"time", kRight}, {"calls", kRight}});
   for (const Report::Wait& wait : report.waits) {
     const std::string world = worlds ? fmt::format("{}/", raw(wait.world)) : "";
     columns.add({world + count_text(raw(wait.rank)), world + count_text(raw(wait.peer)),

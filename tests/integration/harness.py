@@ -120,7 +120,7 @@ class Store:
                               capture_output=True, text=True, timeout=DEADLINE)
         if done.returncode != 0:
             raise AssertionError(f"{sql}: {done.stderr}")
-        return json.loads(done.stdout)
+        return json.loads(done.stdout)["results"][0]["rows"]
 
     def value(self, sql):
         rows = self.rows(sql)

@@ -229,6 +229,11 @@ using Message =
 /// message is an Unknown, which must not be sent.
 Bytes encode(const Message& message);
 
+/// The largest payload of a packet whose sources are so many intervals (IntervalSet::intervals()).
+/// The frame of a packet with a larger payload would exceed kMaxFrameBytes. Zero if the intervals
+/// alone exceed it.
+std::size_t max_payload_bytes(std::size_t intervals);
+
 /// A packet's frame in pieces. So a relay does not copy the payload. The frame is `head`, then
 /// `payload`, then `padding` zero bytes.
 struct PacketFrame {

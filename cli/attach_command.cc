@@ -64,7 +64,7 @@ int interrupting_signal(Nanos patience) {
   return signal > 0 && signal != SIGCHLD ? signal : 0;
 }
 
-std::string counted(std::size_t number, const char* what) {
+std::string number_of(std::size_t number, const char* what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
@@ -88,7 +88,7 @@ Census count(const launch::LaunchedAgents& agents) {
 }
 
 std::string watched(const Census& census) {
-  return counted(census.ranks, "rank") + " on " + counted(census.hosts, "host");
+  return number_of(census.ranks, "rank") + " on " + number_of(census.hosts, "host");
 }
 
 enum class Arrival { kThere, kInterrupted, kIncomplete };

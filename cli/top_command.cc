@@ -20,7 +20,7 @@ namespace xylem {
 namespace {
 
 /// As `xylem view`: far above what any screen needs.
-constexpr std::int64_t kMaxMemory = std::int64_t{256} << 20;
+constexpr std::int64_t kMaxTopMemory = std::int64_t{256} << 20;
 /// Keys wait for an answer, so none may take for ever.
 constexpr Nanos kAnswerDeadline = 10 * kSecond;
 /// An escape after which nothing came for so long was a key, not the begin of one.
@@ -172,7 +172,7 @@ Result<std::string> file_of(const TopOptions& options) {
 }
 
 Result<void> show_run(const TopOptions& options, std::ostream& out) {
-  storage::limit_memory(kMaxMemory);
+  storage::limit_memory(kMaxTopMemory);
   const auto file = file_of(options);
   if (!file) return unexpected(file.error());
   if (auto run = storage::RunFile::open(*file); !run) return unexpected(run.error());

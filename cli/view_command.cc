@@ -19,7 +19,7 @@ namespace xylem {
 namespace {
 
 /// Far above what any view needs; a question in SQL that wants more is refused.
-constexpr std::int64_t kMaxMemory = std::int64_t{256} << 20;
+constexpr std::int64_t kMaxViewMemory = std::int64_t{256} << 20;
 
 bool is_loopback(const std::string& address) {
   in_addr v4{};
@@ -57,7 +57,7 @@ Result<Entrance> open_entrance(const ViewOptions& options) {
 }
 
 Result<void> serve(const ViewOptions& options, std::ostream& out, std::ostream& err) {
-  storage::limit_memory(kMaxMemory);
+  storage::limit_memory(kMaxViewMemory);
   if (auto run = storage::RunFile::open(options.file); !run) return unexpected(run.error());
   auto entrance = open_entrance(options);
   if (!entrance) return unexpected(entrance.error());

@@ -40,9 +40,9 @@ struct CommProcessOptions {
 /// If the parent is lost, the process connects to the next parent in its Assignment. After each
 /// change of parent, it asks all leaves below to resend the packets that are not acknowledged.
 ///
-/// The process keeps no packet after sending it. Nodes below send some messages only once
-/// (Attached, StreamRefused). These messages are kept while there is no parent. Not thread-safe:
-/// one event loop calls it.
+/// The process keeps no packet after sending it. Nodes below send some messages only once, for
+/// example Attached and StreamRefused. While there is no parent, the process keeps the last 4096 of
+/// these messages. Not thread-safe: one event loop calls it.
 class CommProcess final : public overlay::Node {
  public:
   explicit CommProcess(CommProcessOptions options);

@@ -33,10 +33,10 @@ struct AttachPlan {
   bool only_here = false;  ///< True if all agents are on this host.
 };
 
-/// Makes the plan. `launcher` is the value of `--launcher`. Reads processes of this host and
-/// queries Slurm; starts no agent.
+/// Makes the plan. `launcher` is the value of `--launcher`; it is not used for a Slurm job. Reads
+/// processes of this host and queries Slurm; starts no agent.
 ///
-/// The message of a failure begins with the option. Fails with these codes:
+/// The message of a failure begins with the option, or with `attach:`. Fails with these codes:
 ///   kInvalidArgument   not exactly one target is given, a host list or a job number is invalid, or
 ///                      the process is a rank and not a launcher,
 ///   kNotFound          the process or job does not exist, squeue is missing, or the process is not
@@ -44,7 +44,7 @@ struct AttachPlan {
 ///   kPermissionDenied  reading the memory of the process is not allowed,
 ///   kUnavailable       the launcher has not started its ranks yet; try again,
 ///   kCorrupt           the launcher's table is invalid (read_launcher_table()).
-/// Waits up to 2 s for an incomplete table, and for the answer of squeue.
+/// Waits up to 2 s for an incomplete table. Waits for squeue without a limit.
 Result<AttachPlan> plan_attach(const AttachTarget& target, const std::string& launcher);
 
 }  // namespace xylem::launch

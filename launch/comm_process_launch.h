@@ -70,7 +70,7 @@ class RemoteCommProcessLauncher final : public CommProcessLauncher {
 };
 
 /// Makes the object from a run's settings. Returns null if the settings have no launcher. Fails if
-/// find_installation() fails to find the program.
+/// find_installation() fails.
 Result<std::unique_ptr<CommProcessLauncher>> make_comm_process_launcher(
     const StartOptions& start, const std::string& run, const net::Key& key,
     const std::string& log_level);

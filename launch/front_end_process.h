@@ -63,10 +63,10 @@ class FrontEndProcess {
                                        const Patience& patience = {5 * kSecond, 20 * kSecond,
                                                                    5 * kSecond});
 
-  /// Supervises the front end; never waits. Call it when a child of this process may have ended.
-  /// Also call it at the latest after the returned duration; nullopt means that there is no latest
-  /// time. `say` reports when a front end dies, what happens next, and when a successor cannot open
-  /// the store. A failure that is repeated is reported once.
+  /// Supervises the front end. Does not wait for the front end's answers. Call it when a child of
+  /// this process may have ended. Also call it at the latest after the returned duration; nullopt
+  /// means that there is no latest time. `say` reports when a front end dies, what happens next,
+  /// and when a successor cannot open the store. A failure that is repeated is reported once.
   std::optional<Nanos> attend(Nanos now, const Say& say);
 
   /// Tells the front end that the job has ended. Waits until this front end or a successor has

@@ -68,8 +68,8 @@ bool is_possible(Fact fact, double value);
 /// core, but at least one if `cores` is above 0.
 std::uint32_t whole_cores(double cores);
 
-/// Returns the facts that a host list contains: the number of processes, and the number of cores if
-/// known.
+/// Returns the facts that a list of hosts contains: the number of processes, and the number of
+/// cores if known.
 std::vector<FactValues> facts_of(std::span<const tree::Host> hosts);
 
 /// A parsed table of facts.
@@ -95,7 +95,7 @@ struct FactTable {
 /// - no line with column names, or a line with the wrong number of columns;
 /// - a column that is not a fact, is `processes`, or occurs twice;
 /// - a value that is not a number, or that is_possible() refuses;
-/// - an invalid host list, or a host that occurs twice;
+/// - an invalid host list, too many hosts, or a host that occurs twice;
 /// - a text of more than kMaxTextBytes.
 Result<FactTable> parse_fact_table(std::string_view text, std::string_view source);
 

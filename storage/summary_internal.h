@@ -116,8 +116,8 @@ wire::Bytes encode_cells(const Summary& summary);
 wire::Bytes encode_functions(const Summary& summary);
 wire::Bytes encode_by_process(const Summary& summary);
 
-/// Reads numbers from bytes that may be invalid. After the first error it returns only zeros. Not
-/// thread-safe.
+/// Reads numbers from bytes that may be invalid. An invalid number is 0. After an error, failed()
+/// stays true, and later numbers mean nothing. Not thread-safe.
 class NumberReader {
  public:
   explicit NumberReader(std::span<const std::byte> bytes) : bytes_(bytes) {}

@@ -25,8 +25,9 @@ constexpr std::size_t kMaxTargetBytes = 12u << 10;
 /// error. Not thread-safe.
 class Target {
  public:
-  /// Fails with kInvalidArgument if the path or the percent-encoding is invalid, if the target
-  /// contains a zero byte, or if a parameter occurs twice.
+  /// Fails with kInvalidArgument if the target is longer than kMaxTargetBytes, if the path or the
+  /// percent-encoding is invalid, if the target contains a control character or an encoded zero
+  /// byte, or if a parameter occurs twice.
   static Result<Target> parse(std::string_view target);
 
   const std::string& path() const { return path_; }

@@ -8,8 +8,8 @@
 
 namespace xylem::viz {
 
-/// Returns the report as lines of text. Every number has its unit, and every formula is stated. The
-/// texts of the run are printed as they are: open the run with storage::Texts::kPrintable.
+/// Returns the report as lines of text. The texts of the run are printed as they are: open the run
+/// with storage::Texts::kPrintable.
 std::string report_text(const storage::Report& report);
 
 }  // namespace xylem::viz

@@ -25,7 +25,7 @@ std::optional<TopPane> pane_of(std::string_view name);
 enum class TopOrder { kTime, kCalls, kBytes, kLongest, kName, kShare, kWait, kRank, kQueue, kNode };
 std::string_view name(TopOrder order);
 /// Returns the orders of a pane; the first is the default. The overview has the same orders as the
-/// pane `ranks`.
+/// pane `ranks`. Empty if the pane has a fixed order.
 const std::vector<TopOrder>& orders_of(TopPane pane);
 
 struct TopChoice {
@@ -34,8 +34,9 @@ struct TopChoice {
   TopOrder rank_order = TopOrder::kShare;
   TopOrder tree_order = TopOrder::kNode;
   bool is_reversed = false;
-  /// Only lines that contain this text are shown, in upper or lower case. A number, or a range such
-  /// as 3-7, selects ranks.
+  /// Only lines that contain this text are shown, in upper or lower case. In the panes `ranks` and
+  /// `waits`, a number, or a range such as 3-7, selects ranks; `waits` ignores any other text. The
+  /// overview ignores the filter.
   std::string filter;
   /// True while the user types the filter. Then letters are added to the filter.
   bool is_typing = false;

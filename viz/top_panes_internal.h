@@ -11,8 +11,9 @@
 
 namespace xylem::viz {
 
-/// A column of a table. If not all columns fit, the columns with the largest `need` are left out
-/// first. If there is space left, columns that can grow get it, from left to right.
+/// A column of a table. `need` is the column's place in the order of importance. If not all columns
+/// fit, the columns with the largest `need` are left out first. If there is space left, columns
+/// that can grow get it, from left to right.
 struct Column {
   std::string head;
   std::size_t width = 0;  ///< Minimum width.

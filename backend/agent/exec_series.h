@@ -22,14 +22,14 @@ namespace xylem::backend {
 /// be started, ends with an error, or exceeds the timeout. A run also fails if the program prints
 /// no number, or more than kMaxOutput bytes. A failure is logged once, and again if the next
 /// failure is of another kind. After a failure there is a pause before the next run. The pause
-/// doubles with each further failure, up to kLongestPause. A killed program may wait for a device
-/// and not end. After kLongestDeath this is logged. The next run starts only after the killed
-/// program has ended.
+/// begins with the interval. It doubles with each further failure, up to kLongestPause or to a
+/// longer interval. A killed program may wait for a device and not end. This is logged
+/// kLongestDeath after the timeout. The next run starts only after the killed program has ended.
 ///
 /// The program has the agent's environment and no standard input. It gets SIGKILL when the agent's
-/// worker dies. When the program ends, its children are killed. If the worker was killed, the guard
-/// kills the program's children. A call blocks at most for one fork. Only stop() and the destructor
-/// may block longer, up to 20 ms. Not thread-safe.
+/// worker dies. When the program ends, the rest of its process group is killed. If the worker was
+/// killed, the guard kills the group. A call blocks at most for one fork. Only stop() and the
+/// destructor may block longer, up to 20 ms. Not thread-safe.
 class ExecSeries final : public SeriesSource {
  public:
   static constexpr std::size_t kMaxOutput = 256u << 10;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The list of processes on this host whose series are measured. The agent adds ranks that have
-// registered. The search for ranks without the capture library adds the ranks that it has found.
+// The list of processes on this host whose series are measured. The agent adds its watched ranks:
+// those that have registered, and those that `xylem attach` has found.
 
 #include "base/ids.h"
 #include "wire/registration.h"
@@ -9,7 +9,7 @@
 namespace xylem::backend {
 
 /// The interface of the service `process` for the rest of the back end. services.h implements it.
-/// If the run's configuration does not name this service, calls only maintain the list.
+/// If the run's configuration does not name this service, nothing is measured.
 ///
 /// Not thread-safe. No call blocks, fails or sends signals. Call add() once for each lane, even
 /// before the agent has its place in the tree. Call remove() when the process has ended. A worker
@@ -34,8 +34,7 @@ class ProcessWatch {
   virtual void remove(Lane lane) = 0;
 };
 
-/// The lowest lane for ranks that are found by a search. Registered processes get lower lanes from
-/// the guard.
+/// The lowest lane for processes that are added with kHere. Processes of the guard get lower lanes.
 constexpr Lane kFirstFoundLane{1u << 24};
 
 }  // namespace xylem::backend

@@ -81,12 +81,10 @@ class EventSource::Impl final : public LeafOwner {
 };
 
 Result<void> EventSource::Impl::join() {
-  auto started = thread_.start("xylem-source", [this] { loop_.run(); });
-  auto state = state_.lock();
-  if (!started) {
-    state->closed = true;
+  if (auto started = thread_.start("xylem-source", [this] { loop_.run(); }); !started) {
     return started;
   }
+  auto state = state_.lock();
   const bool done = state.wait_until(deadline_in(options_.leaf.join_limit),
                                      [&] { return state->recorder || state->closed; });
   if (state->key_refused) return unexpected(Code::kPermissionDenied, state->why_closed);
@@ -163,7 +161,7 @@ Result<void> EventSource::Impl::close(Nanos timeout) {
 }
 
 void EventSource::Impl::stop() {
-  if (state_.lock()->closed && !thread_.is_running()) return;
+  if (!thread_.is_running()) return;  // The system has refused it.
   static_cast<void>(close(kCloseAtEnd));
   thread_.join();
 }

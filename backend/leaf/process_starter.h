@@ -1,6 +1,6 @@
 #pragma once
 
-// The agent's interface for starting communication processes.
+// The interface through which a leaf starts communication processes on its host.
 
 #include <map>
 #include <string>
@@ -17,7 +17,7 @@ namespace xylem::backend {
 /// A started child process.
 struct StartedProcess {
   int pid = 0;
-  UniqueFd pidfd;  ///< Readable when the process has ended.
+  UniqueFd pidfd;  ///< Readable when the process has ended; empty if the system has none.
 };
 
 /// Not thread-safe.
@@ -43,8 +43,8 @@ struct CommProcessSetting {
   std::string host_key;
   bool tls = true;
   std::string log_level = "warn";
-  Nanos orphan_limit = 60 * kSecond;  ///< The process ends after this time without a parent; at
-                                      ///< most a day.
+  Nanos orphan_limit = 60 * kSecond;  ///< The process ends after this time without a parent; 1 s to
+                                      ///< a day.
   net::Key key{};
 };
 
@@ -56,7 +56,7 @@ struct CommProcessSetting {
 ///                  --orphan-limit SECONDS
 /// The child reads the key from a pipe, descriptor 4. The key is never on a command line or in an
 /// environment. If the child ended with an error code, the text of collect() ends with the last
-/// line of the child's standard error. Not thread-safe.
+/// line of the child's standard error, if there is one. Not thread-safe.
 class CommProcessStarter final : public ProcessStarter {
  public:
   explicit CommProcessStarter(CommProcessSetting setting);

@@ -5,8 +5,8 @@
 //
 // Idea: from time to time the TSC and CLOCK_MONOTONIC are read together. The two readings are a
 // pair. Between two neighbouring pairs there is one piece: a straight line, because time is assumed
-// to be linear in ticks. A record is always in the past. So its time is interpolated between the
-// pair before it and the pair after it:
+// to be linear in ticks. A time between two pairs is interpolated. A time after the last pair is
+// estimated with the slope of the last finished piece:
 //
 //   ns |            p2      The kernel steers CLOCK_MONOTONIC by up to 500 ppm. Each
 //      |        .--'        piece has its own slope, so it follows the steering. A
@@ -39,21 +39,20 @@ TickPair read_tick_pair();
 /// The clock of one host, for all its processes. A TickClock reads no clock itself: the caller adds
 /// the pairs.
 ///
-/// Times never go back by more than error_ns(). Each piece ends at the pair at which the next piece
-/// begins, so times do not jump between pieces. Times after the last pair are estimated with the
-/// slope of the last finished piece. Not thread-safe.
+/// Each piece ends at the pair at which the next piece begins, so times do not jump between
+/// finished pieces. Times after the last pair are estimates. If the slope does not change, a later
+/// pair moves them by at most error_ns(). Not thread-safe.
 class TickClock {
  public:
   /// Minimum length of the first piece. Each of its two pairs has an error of up to 50 ns. Over 20
   /// ms this is a slope error of 5 ppm.
   static constexpr Nanos kFirstPiece = 20 * kMillisecond;
   static constexpr Nanos kPiece = 250 * kMillisecond;
-  /// Maximum number of pieces that are kept. No record waits in a ring for longer than the time of
-  /// these pieces.
+  /// Maximum number of pieces that are kept, for the last two minutes. Older times are estimated
+  /// with the oldest piece.
   static constexpr std::size_t kPieces = 512;
 
-  /// Adds `pair` if the last pair is old enough, else ignores `pair`. May be called as often as you
-  /// like.
+  /// Adds `pair` if the last pair is old enough, else ignores `pair`. May be called at any time.
   void add(const TickPair& pair);
   /// When to read the next pair.
   Nanos next_pair() const;
@@ -63,7 +62,8 @@ class TickClock {
   /// CLOCK_MONOTONIC at `ticks`. Accepts any number without overflow.
   Nanos to_monotonic(std::uint64_t ticks) const;
 
-  /// Maximum error of times from the pair before the last one until `kPiece` after the last pair.
+  /// Maximum error of times from the pair before the last one until `kPiece` after the last pair,
+  /// if the slope does not change.
   Nanos error_ns() const noexcept { return error_ns_; }
 
  private:

@@ -3,18 +3,19 @@
 // Makes windows from records. A window has the sums for each process and function of this host in
 // one slice of time.
 //
-// Only one slice is open at a time. Records come ring by ring, in the order of each ring. A record
-// belongs to the slice in which it ends:
+// Only one slice is open at a time. Records come ring by ring. Within a ring they come in order. A
+// record belongs to the slice in which it ends:
 //
 //   ring 0:  r1 r2 r3 | r4        r1, r2, r3 and r5 end in the open slice. r4 and r6 end later and
 //   ring 1:  r5 | r6              are not taken yet. So a ring's position separates this window
 //               ^                 exactly from the next.
 //
-// A record that ends before the open slice (a late one) counts in the open slice too.
+// A late record (it ends before the open slice) counts in the open slice.
 //
 // The slice is complete when it is over and all rings have been read up to its end. Then the caller
 // takes the window and opens the next slice. If a ring fills, the caller may take the window
-// earlier; then the slice continues in a further part. Pure: it uses no clock and no shared memory.
+// earlier; then the slice continues in a further part. WindowBuilder is pure: it uses no clock and
+// no shared memory.
 
 #include <array>
 #include <cstdint>
@@ -39,23 +40,26 @@ constexpr std::uint64_t slice_of(Nanos end_ns, Nanos window_ns) {
 
 /// Collects one slice's records of all processes of a host. Not thread-safe.
 ///
-/// - Calls: the sum of `calls` of all records. Completions do not count.
+/// - Calls: the sum of `calls` of all records, and the calls of add_calls(). Completions do not
+///   count.
 /// - Time: the duration of a record. If the record represents several calls, the time is an
-///   estimate (backend/leaf/time_estimate.h), and the row is marked estimated.
-/// - Minimum and maximum: those of timed calls.
+///   estimate (backend/leaf/time_estimate.h), and the row is marked estimated. Completions do not
+///   count.
+/// - Minimum and maximum: those of timed calls, and the mean time of calls added by add_calls().
 /// - Histogram: a timed call counts in the bucket of its duration. The other calls of the record
 ///   count in the bucket of their mean time.
-/// - Bytes: the sum of recorded bytes, never scaled. Completions count too, because a receive
-///   without a record may still have a completion record.
+/// - Bytes: the sum of recorded bytes, never scaled. Completions count too: sampling may leave out
+///   the record of a call, but the call's payload then has a completion record.
 /// - Matrix: a record with kRecordSend and a peer adds its bytes and one message.
-/// - Waits: a record with kRecordReceive and a peer adds its time. Completions share the time of
-///   their call evenly.
+/// - Waits: a record with kRecordReceive and a peer adds its time. The receive completions of one
+///   call share its time evenly.
 ///
 /// Sums stop at 2^64 - 1.
 class WindowBuilder {
  public:
-  /// Maximum size of a group of completions. A larger group is counted in parts, each with a share
-  /// of the time.
+  /// If `records` ends with at least this many completions of one call, add() counts them without
+  /// waiting for the rest. The parts of such a group are counted separately: the completions of
+  /// each part share the whole time of the call.
   static constexpr std::size_t kLargestGroup = 1024;
 
   explicit WindowBuilder(LeafId leaf) : leaf_(leaf) {}
@@ -73,8 +77,8 @@ class WindowBuilder {
 
   /// Takes records of one ring, from the first on, and returns how many it has taken. It stops at
   /// the first record of a later slice. If `records` ends with completions of a call, more of them
-  /// may follow. So add() stops before these completions. If `complete` is true, no more can
-  /// follow, and add() takes these completions too.
+  /// may follow. So add() stops before these completions, unless there are kLargestGroup of them.
+  /// If `complete` is true, no more can follow, and add() takes these completions too.
   std::size_t add(Lane lane, std::span<const TimedRecord> records, bool complete);
 
   /// Counts calls that will never have a record, and marks the row estimated. Their time is
@@ -124,8 +128,8 @@ class WindowBuilder {
     return std::uint64_t{raw(lane)} << 32 | static_cast<std::uint32_t>(peer);
   }
 
-  // Sums for pairs of a process and a peer. The most recent pairs are found without a search, since
-  // a process has few neighbours and its records come many at a time.
+  // Sums for pairs of a process and a peer. The most recent pairs are in a small cache. The cache
+  // works well because a process has few neighbours.
   template <typename Sums>
   class Pairs {
    public:

@@ -2,10 +2,11 @@
 
 // Maps a communicator's handle to its identity in the world and to its members' world ranks.
 //
-// An entry is added when the function that made the communicator returns. If no wrapper saw that
-// function, the entry is added at the first use of the communicator. The entry is removed when the
-// communicator is freed. A look-up takes no lock. Adding an entry takes a lock and calls MPI (local
-// operations only). If another thread holds the lock for too long, the communicator stays unknown.
+// An entry is added when the function that made the communicator returns. For MPI_Comm_idup, it is
+// added when the request completes. If no wrapper saw that function, the entry is added at the
+// first use of the communicator. The entry is removed when the communicator is freed. A look-up
+// that finds an entry takes no lock. Adding an entry takes a lock and calls MPI (local operations
+// only). If another thread holds the lock for too long, the communicator is unknown for this call.
 // Communicators with equal members share one table of world ranks. The tables live as long as the
 // process, so a request may point to a table after its communicator was freed. The total memory of
 // all tables is limited.
@@ -27,7 +28,7 @@ struct Members {
   std::int32_t size;
   std::int32_t rank;  ///< Rank of this process in the local group.
   bool is_inter;
-  bool is_world_order;  ///< If true, each rank equals its world rank, and there is no table.
+  bool is_world_order;  ///< If true, each rank equals its world rank, and the table is not used.
   std::atomic<std::uint32_t> made;  ///< Number of communicators made with these members so far.
   Members* next;
 
@@ -53,7 +54,8 @@ struct CommEntry {
 };
 
 /// The map has room for at most kCommSets * kCommWays communicators at the same time. Calls on
-/// further communicators are recorded without peer.
+/// further communicators are recorded without communicator and peer, and collective calls also
+/// without bytes.
 constexpr std::uint32_t kCommSets = 1024;
 constexpr std::uint32_t kCommWays = 8;
 
@@ -70,7 +72,7 @@ class CommMap {
   bool begin(std::int32_t world_rank, std::int32_t world_size) noexcept;
 
   /// Finds the communicator that was passed to a wrapper. Returns null for MPI_COMM_NULL, and for a
-  /// communicator for which the map has no room.
+  /// communicator that cannot be added, for example because the map has no room.
   const CommEntry* find(Word comm) noexcept {
     const Word key = comm & handle_mask_;
     return __builtin_expect(key == world_key_, 1) ? world_ : find_other(key);

@@ -6,9 +6,10 @@
 //
 // *Stalled* has a time as its threshold. A rank is stalled if it made no MPI call for this time,
 // but other ranks of the world made calls or wait inside a call. There are two exceptions. A rank
-// that a signal has stopped is always stalled. If more than half of the ranks are outside of MPI,
-// they are not stalled. A world is stalled if all ranks are inside calls and no call ended for this
-// time. If a single call took longer than this time, this is reported when the call ends.
+// that a signal has stopped for this time is stalled, whatever the others do. If more than half of
+// the ranks are outside of MPI, they are not stalled. A world is stalled if all ranks are inside
+// calls and no call ended for this time. If a single call took longer than this time, and no alert
+// of the world was open meanwhile, this is reported when the call ends.
 //
 // *Imbalance* compares the shares of time that ranks spend in MPI. Its value is the mean share of
 // the world minus the smallest share. The ranks with the smallest shares compute while the others
@@ -38,12 +39,12 @@ namespace xylem::storage {
 
 /// Thresholds. nullopt: the rule is off.
 struct AlertLimits {
-  /// With a shorter limit, every checkpoint that one rank writes raises an alert. A longer limit
-  /// delays the alert for a hanging job. A job in which all ranks compute never raises this alert.
+  /// A short limit also raises alerts for intended waits, for example while one rank writes a
+  /// checkpoint. A longer limit delays the alert for a hanging job. A job in which all ranks
+  /// compute never raises this alert.
   std::optional<Nanos> stalled_ns = 10 * kSecond;
-  /// Shares of time, 0 to 1. With limits far below 0.3, programs with unequal ranks always raise
-  /// alerts. With limits above 0.3, an alert is raised only if more than a third of the run is lost
-  /// by waiting.
+  /// Shares of time, 0 to 1. A low limit raises alerts for programs whose ranks differ a little.
+  /// With a high limit, an alert is raised only if the other ranks wait for most of the time.
   std::optional<double> imbalance = 0.3, late = 0.3;
   std::optional<std::uint64_t> lost_calls = 1;
   /// Time over which shares are measured. An alert for losses is closed if there is no new loss for
@@ -73,9 +74,10 @@ struct Alert {
   AlertKind kind{};
   std::optional<AlertSubject> subject = {};  ///< nullopt: the file has a schema before 16.
   WorldId world{};
-  /// The rank, or the worst of several ranks; nullopt: unknown, or all ranks.
+  /// The rank, or the worst of several ranks; for a lost host, its first rank. nullopt: unknown, or
+  /// all ranks.
   std::optional<Rank> rank = {};
-  /// The host's leaf, if the alert is about a host; nullopt: several hosts.
+  /// The host's leaf, if the alert is about a host; nullopt: several hosts, or no host.
   std::optional<LeafId> leaf = {};
   /// A sentence for people; programs must not parse it. While the alert is open, the text describes
   /// the present state; afterwards it describes the worst state.
@@ -125,7 +127,7 @@ struct LostHostNote {
 
 /// Judges windows. Does no I/O. The present time is the end of the newest window. An alert is
 /// raised once and stays open for some time:
-/// - *Stalled* is closed at the next call.
+/// - *Stalled* is closed at the next call, or when all ranks compute.
 /// - *Imbalance* and *late* compare shares over a whole span. They are closed when the value is
 ///   below three quarters of the threshold. So a value around the threshold gives only one alert.
 /// - *Loss* is closed if no call was lost for a span. An alert for a lost host is closed when the
@@ -286,15 +288,13 @@ class AlertRules {
   std::map<WorldId, World> worlds_;
   std::map<LeafId, Host> hosts_;
   std::map<WorldId, LongCall> long_calls_;
-  /// For each world: calls that began before this time are already reported.
-  std::map<WorldId, Nanos> stall_told_ns_;
+  std::map<WorldId, Nanos> stall_told_ns_;  ///< Calls that began before this are reported.
   std::map<Key, Loss> new_losses_;
   std::map<Key, Open> open_;
   std::vector<Alert> superfluous_;  ///< Duplicates among the alerts of a former front end.
   std::vector<Alert> changed_;
   std::optional<Nanos> now_ns_;
-  /// Number of the part that is being filled, counted from the start of the run.
-  std::int64_t part_ = 0;
+  std::int64_t part_ = 0;  ///< The part that is being filled, counted from the start of the run.
   std::int64_t judged_ = 0;
   std::int64_t last_id_ = 0;
 };

@@ -40,7 +40,8 @@ class Inquiry {
     }
     return {};
   }
-  /// Returns whether the file has this table. Files of older versions lack some tables.
+  /// Returns whether the file has a table, view or index with this name. Files of older versions
+  /// lack some.
   bool has_table(const std::string& name) {
     return !ask("SELECT 1 FROM sqlite_schema WHERE name = " + sql_quoted(name)).empty();
   }

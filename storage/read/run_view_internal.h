@@ -53,7 +53,7 @@ class ViewReader {
     if (!inquiry.failure) inquiry.failure = Error{code, std::move(sentence)};
   }
   bool ok() const { return !inquiry.failure; }
-  /// Returns true if `value` is from 1 to `most`. Otherwise keeps a failure and returns false.
+  /// Returns true if `value` is from 1 to `max`. Otherwise keeps a failure and returns false.
   bool check(const char* what, std::uint64_t value, std::uint64_t max);
 
   /// Divides a range of time into at most `columns` slots; the length of a slot is a multiple of
@@ -67,7 +67,7 @@ class ViewReader {
   /// Returns the number of ranks of the world; 0 if no world is known yet. Fails if the world does
   /// not exist.
   std::uint64_t read_world(WorldId world);
-  /// Divides ranks into at most `most` rows. Call it after read_world().
+  /// Divides ranks into at most `max_rows` rows. Call it after read_world().
   RankRows rows(const RankRange& ranks, std::uint64_t world_size, std::uint64_t max_rows);
   /// Returns the processes with ranks in these rows. The key is the id of the process in the table
   /// `process`.
@@ -134,7 +134,7 @@ struct LongWindow {
 };
 
 /// Fills the grid from windows. If `longest` is not null, it gets the longest calls of the range,
-/// longest first. Only the longest call of each rank and window is considered.
+/// longest first. At most one call of each process, window and function is considered.
 void read_grid(ViewReader& reader, const RankGridQuery& query, RankGrid& grid,
                std::vector<LongWindow>* longest);
 

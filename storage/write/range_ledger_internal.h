@@ -1,7 +1,7 @@
 #pragma once
 
-// Stores ranges of numbers as rows of a table. Adjacent ranges become one row. So if data arrives
-// in order, there is only one row.
+// Stores ranges of numbers as rows of a table. Adjacent ranges become one row. So if an owner's
+// data arrives in order, the owner has only one row.
 
 #include <cstdint>
 #include <string>

@@ -1,9 +1,9 @@
 #pragma once
 
-// Turns packets into rows. All state is in the file: the known sources and records, the numbers of
-// worlds, and the sums. It changes in the same transaction as the data. So after a rollback no
-// state in memory can disagree with the file, and after a restart the work continues where the file
-// ends.
+// Turns packets into rows. The state that decides about packets is in the file: the known sources
+// and records, the numbers of worlds, and the sums. It changes in the same transaction as the data.
+// So after a rollback no such state in memory can disagree with the file, and after a restart the
+// work continues where the file ends.
 
 #include <cstdint>
 #include <optional>

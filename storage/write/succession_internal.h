@@ -34,7 +34,7 @@ class Succession {
   bool is_newest(std::uint64_t front_ends);
 
   void note_addresses(const NodeRow& node);
-  /// Notes that the last windows of these leaves are stored.
+  /// Notes that the last packets of these leaves are stored.
   void note_ended(const IntervalSet& leaves);
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads a configuration file (TOML) as a flat list of keys with their line numbers. Components keep
-// their options in their own structs; `cli/` copies the values and reports unknown keys.
+// Reads a configuration file (TOML) as a flat list of keys with their line numbers, sorted by key
+// in each table. Components keep their options in their own structs; `cli/` reports unknown keys.
 
 #include <string>
 #include <string_view>
@@ -12,8 +12,8 @@
 namespace xylem {
 
 /// A key with one value. For example, the line `a.b = "x"` becomes {"a.b", "x", 3} if it is the
-/// third line. Numbers and booleans keep their TOML text. An array becomes several entries with the
-/// same key. A section without keys becomes an entry without a value.
+/// third line. Numbers and booleans are converted to text. An array becomes several entries with
+/// the same key. A section without keys becomes an entry without a value.
 struct ConfigEntry {
   std::string key;
   std::string value;

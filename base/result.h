@@ -1,8 +1,7 @@
 #pragma once
 
 // The result of an operation that may fail: a value, or an error with a code for programs and a
-// sentence for people. The names are the same as in C++23's std::expected, so that std::expected
-// can replace this header.
+// sentence for people. The members have the same names as those of C++23's std::expected.
 
 #include <string>
 #include <utility>

@@ -15,7 +15,7 @@
 //   }
 //   Result<PumpOptions> options = read_section(pump_section(), values);
 //
-// No other code repeats the name, default, limits or help. To add a setting, add an entry to the
+// No other code repeats the default, the limits or the help. To add a setting, add an entry to the
 // Section.
 
 #include <cstdint>

@@ -40,7 +40,7 @@ struct ReducerOptions {
   /// For kTimeOut: maximum wait after a wave's first packet.
   Nanos time_out = 0;
   /// For kWaitForAll: maximum wait after a wave's first packet. It is twice the time after which a
-  /// silent leaf counts as lost (kSilenceLimit).
+  /// silent peer is lost (kSilenceLimit).
   Nanos longest_wait = 6 * kSecond;
   /// Maximum size of waiting waves in bytes. If more bytes wait, the oldest waves are released
   /// first.
@@ -59,7 +59,7 @@ class StreamReducer {
   /// Adds the waves of a packet. A contribution that cannot be merged with what waits, or with
   /// which the wave would not fit into a frame, becomes ready by itself. Returns false if the
   /// caller must forward the packet unchanged: it is a tombstone, or its payload cannot be decoded,
-  /// or it is marked `alone`. Only the root also adds packets marked `alone`.
+  /// or it is marked `alone`. With `is_root`, packets marked `alone` are added too.
   bool add(const wire::Packet& packet, Nanos now, bool is_root = false);
   /// Adds one wave of a packet. The root calls this function, because it adds only waves that it
   /// does not have yet.

@@ -72,7 +72,7 @@ class ConnectHandshake {
   const wire::Hello& hello() const noexcept { return hello_; }
 
   /// After a Challenge, returns the Proof to send. After a Welcome, returns nullopt: a Welcome
-  /// needs no answer. Fails with kPermissionDenied after a Refusal; the message is the peer's
+  /// needs no answer. Fails with kPermissionDenied after a Refusal; the message has the peer's
   /// sentence. Also fails with kPermissionDenied if the peer's proof is wrong. Fails with kCorrupt
   /// on any other message.
   Result<std::optional<wire::Message>> on_message(const wire::Message& message);

@@ -85,8 +85,8 @@ class FrameQueue {
 ///   message does not overtake, because it may close a stream whose multicasts wait.
 /// - A heartbeat that is nearly due is sent before other frames.
 ///
-/// The peer answers a heartbeat immediately. So other work does not make the measured round trip
-/// longer. All functions run on the event loop's thread.
+/// The peer answers a heartbeat as soon as it reads the heartbeat, before the messages that follow.
+/// All functions run on the event loop's thread.
 class Link {
  public:
   /// `credits` is true if both sides have kFeatureCredits.

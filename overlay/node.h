@@ -91,7 +91,8 @@ class Network {
 };
 
 /// The logic of a process of the tree. Calls come from one thread, one at a time; `now` is
-/// CLOCK_MONOTONIC of this host. Nothing in a Node blocks.
+/// CLOCK_MONOTONIC of this host. A Node does not wait for other processes, except for the child
+/// process that tries a plugin (filters/plugin.h).
 class Node {
  public:
   virtual ~Node() = default;

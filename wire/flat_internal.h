@@ -2,9 +2,9 @@
 
 // How wire/ uses Cap'n Proto. A message is one segment without a segment table.
 //
-// A value is written directly into the bytes that will be sent, after space for a head. So a
-// packet's payload is copied only once. Received bytes are not trusted, so this file sets limits
-// for reading them. No other file of wire/ throws or catches exceptions.
+// A value is written directly into the bytes that will be sent, after space for a head. Received
+// bytes are not trusted, so this file sets limits for reading them. Only decode_flat() catches
+// exceptions.
 
 #include <capnp/message.h>
 #include <kj/exception.h>
@@ -59,7 +59,7 @@ Bytes encode_flat(std::size_t head, std::size_t words, const Fill& fill) {
   }
 }
 
-/// Thrown by require(), caught by decode_flat().
+/// Thrown by require() and by some readers, caught by decode_flat().
 struct Malformed {
   std::string sentence;
 };
@@ -82,8 +82,9 @@ class Segment {
   kj::ArrayPtr<const capnp::word> words_;
 };
 
-/// The limits for a reader. It may read up to twice the size of the segment; our code reads each
-/// object only once. The limit for nesting is far above the depth of any of our messages.
+/// The limits for a reader. It may read up to twice the size of the segment and 64 words more; our
+/// code reads each object only once. The limit for nesting is far above the depth of any of our
+/// messages.
 capnp::ReaderOptions reader_options(std::size_t words);
 /// Fails with kCorrupt if no segment can have this size.
 Result<void> check_size(const char* what, std::size_t size);

@@ -24,11 +24,11 @@ enum class Synchronisation : std::uint16_t {
   kAsItComes = 2,  ///< Immediately.
 };
 
-/// What a leaf does when its journal is full.
+/// What a leaf does when its journal is full. Dropped waves are reported in a tombstone.
 enum class WhenFull : std::uint16_t {
   kBlock = 0,       ///< Sending waits until there is space.
-  kDropOldest = 1,  ///< The oldest packets become tombstones.
-  kDropNewest = 2,  ///< The new packet becomes a tombstone.
+  kDropOldest = 1,  ///< Drops the oldest waves that wait for space in the journal.
+  kDropNewest = 2,  ///< Drops the new waves.
 };
 
 /// The payload of a packet of kStreamAccountStream is one `Fields` object (wire/waves.h). It has

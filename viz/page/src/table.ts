@@ -26,11 +26,11 @@ export interface TableOptions<Row> {
   hint?(row: Row): string;
 }
 
-/** Negative, 0 or positive, for ascending order; null is larger than any value. */
-export function compare(a: number | bigint | string | null, b: number | bigint | string | null): number {
+/** Negative, 0 or positive, for ascending order (1) or descending order (-1). null comes last in both. */
+export function compare(a: number | bigint | string | null, b: number | bigint | string | null, order: 1 | -1 = 1): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
-  if (typeof a === "string" || typeof b === "string") return String(a).localeCompare(String(b));
-  return a < b ? -1 : a > b ? 1 : 0;
+  if (typeof a === "string" || typeof b === "string") return order * String(a).localeCompare(String(b));
+  return a < b ? -order : a > b ? order : 0;
 }
 
 export class Table<Row> {
@@ -62,7 +62,7 @@ export class Table<Row> {
     this.rows = rows;
     const by = this.columns.find((column) => column.id === this.sortedBy)?.value;
     const order = this.isDescending ? -1 : 1;
-    const sorted = by ? [...rows].sort((a, b) => order * compare(by(a), by(b))) : rows;
+    const sorted = by ? [...rows].sort((a, b) => compare(by(a), by(b), order)) : rows;
     fill(this.body, ...sorted.map((row) => this.line(row)));
   }
 

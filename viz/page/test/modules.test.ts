@@ -54,6 +54,7 @@ test("much stands out from the surface in either theme", () => {
 test("what is not there is sorted behind all that is", () => {
   assert.deepEqual([3, null, 1].sort(compare), [1, 3, null]);
   assert.deepEqual(["b", null, "a"].sort(compare), ["a", "b", null]);
+  assert.deepEqual([3, null, 1, 5].sort((a, b) => compare(a, b, -1)), [5, 3, 1, null], "what is unknown stays last");
   assert.equal(compare(2n ** 60n, 5), 1);
 });
 

@@ -498,6 +498,22 @@ class NetworkFileSystem : public SqliteStoreTest {
   std::string log_;
 };
 
+TEST_F(NetworkFileSystem, TouchesNothingIfTheLiveFileCannotBeMade) {
+  ::setenv("TMPDIR", (live_.path() + "/none").c_str(), 1);
+  const auto refused = make_sqlite_store({path_, false, kNfs});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr(live_.path() + "/none"));
+  EXPECT_FALSE(std::filesystem::exists(path_));
+
+  ::setenv("TMPDIR", live_.path().c_str(), 1);
+  ASSERT_TRUE(make_store({path_, false, kNfs})->end_run(0, 1));
+  EXPECT_FALSE(make_sqlite_store({path_, false, kNfs})) << "there is a run";
+  EXPECT_TRUE(std::filesystem::is_empty(live_.path()));
+  ::setenv("TMPDIR", (live_.path() + "/none").c_str(), 1);
+  EXPECT_FALSE(make_sqlite_store({path_, true, kNfs}));
+  EXPECT_EQ(ask(path_, "SELECT count(*) FROM run"), "1") << "the earlier run is still there";
+}
+
 TEST_F(NetworkFileSystem, KeepsTheLiveFileElsewhereAndSaysSoOnce) {
   auto store = make_store({path_, false, kNfs});
   EXPECT_THAT(store->live_path(), ::testing::StartsWith(live_.path() + "/xylem-live-"));

@@ -90,9 +90,11 @@ bool CommMap::begin(std::int32_t world_rank, std::int32_t world_size) noexcept {
   Members* self = room_for(1);
   if (world == nullptr || self == nullptr) return false;
   world->size = world_size;
+  world->local_size = world_size;
   world->rank = world_rank;
   world->is_world_order = true;
   self->size = 1;
+  self->local_size = 1;
   self->table()[0] = world_rank;
   handle_mask_ = process.abi.handle_mask;
   world_key_ = process.abi.comm_world;
@@ -176,6 +178,7 @@ Members* CommMap::members_of(Word comm) noexcept {
     const std::uint64_t local_hash = hash_of(ranks + most, local.size);
     std::uint64_t remote_hash = 0;
     call_mpi(kMPI_Comm_rank, comm, &candidate->rank);
+    candidate->local_size = local.size;
     candidate->is_inter = is_inter != 0;
     bool known = true;
     if (is_inter != 0) {

@@ -26,7 +26,8 @@ struct Members {
   std::uint64_t own_hash;  ///< Hash of all properties in which two `Members` of one process can
                            ///< differ.
   std::int32_t size;
-  std::int32_t rank;  ///< Rank of this process in the local group.
+  std::int32_t local_size;  ///< Number of members of the local group.
+  std::int32_t rank;        ///< Rank of this process in the local group.
   bool is_inter;
   bool is_world_order;  ///< If true, each rank equals its world rank, and the table is not used.
   std::atomic<std::uint32_t> made;  ///< Number of communicators made with these members so far.

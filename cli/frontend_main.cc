@@ -109,9 +109,7 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   options.plan = plan->session;
   options.streams = streams->specs;
   options.control_fd = control_fd;
-  options.agent_expected = [&setup] {
-    return launch::has_agent_folder(setup->run, setup->run_folder);
-  };
+  options.agent_expected = [&setup] { return launch::has_agent_folder(setup->run); };
   options.remote = setup->remote;
   options.launcher = launcher->get();
   options.past = std::move(past);

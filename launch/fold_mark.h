@@ -22,8 +22,8 @@ class FoldMark {
   /// Makes a mark. Fails with kExhausted if there is no memory file or descriptor, or if of()
   /// fails.
   static Result<FoldMark> make();
-  /// Opens the mark of another process. Fails with kInvalidArgument if the descriptor's memory
-  /// cannot be mapped.
+  /// Opens the mark of another process. Fails with kInvalidArgument if the descriptor's memory is
+  /// too short or cannot be mapped.
   static Result<FoldMark> of(UniqueFd memory);
 
   int fd() const { return memory_.get(); }

@@ -105,6 +105,16 @@ void wait_readable(int fd, Nanos most) {
   ::poll(&waiting, 1, static_cast<int>(most / kMillisecond));
 }
 
+// The path of a folder of this run. An agent has the user of the rank that has started it, and the
+// rank may have changed its user.
+bool is_run_folder_of_any_user(std::string_view path, const std::string& run) {
+  if (!path.starts_with(kRunFolders)) return false;
+  path.remove_prefix(std::string_view(kRunFolders).size());
+  const std::size_t user_end = path.find_first_not_of("0123456789");
+  return user_end != 0 && user_end != std::string_view::npos &&
+         path.substr(user_end).starts_with("-" + run);
+}
+
 }  // namespace
 
 Result<FrontEndProcess> FrontEndProcess::start(const std::string& program, Setup setup,
@@ -356,13 +366,11 @@ std::string run_folder(const std::string& run) {
 std::string front_end_folder(const std::string& run) { return run_folder(run) + "-front-end"; }
 std::string front_end_socket(const std::string& run) { return front_end_folder(run) + "/socket"; }
 
-bool has_agent_folder(const std::string& run, const std::string& folder) {
+bool has_agent_folder(const std::string& run) {
   std::error_code error;
-  const std::filesystem::path wanted(folder);
   const std::filesystem::path ours(front_end_folder(run));
-  for (const auto& entry : std::filesystem::directory_iterator(wanted.parent_path(), error)) {
-    if (entry.path() == ours) continue;
-    if (entry.path().filename().string().starts_with(wanted.filename().string())) return true;
+  for (const auto& entry : std::filesystem::directory_iterator(ours.parent_path(), error)) {
+    if (entry.path() != ours && is_run_folder_of_any_user(entry.path().string(), run)) return true;
   }
   return false;
 }

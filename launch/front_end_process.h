@@ -159,9 +159,9 @@ std::string run_folder(const std::string& run);
 std::string front_end_folder(const std::string& run);
 std::string front_end_socket(const std::string& run);
 
-/// True if an agent of the run has a folder on this host. `folder` is Setup::run_folder: with
-/// `--test-size`, the names of the agents' folders begin with it. The front end's own folder does
-/// not count.
-bool has_agent_folder(const std::string& run, const std::string& folder);
+/// True if an agent of the run has a folder on this host. This may be a folder of another user, if
+/// a rank has changed its user before it started the agent. The front end's own folder does not
+/// count.
+bool has_agent_folder(const std::string& run);
 
 }  // namespace xylem::launch

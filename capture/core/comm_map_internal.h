@@ -7,6 +7,9 @@
 // first use of the communicator. The entry is removed when the communicator is freed. A look-up
 // that finds an entry takes no lock. Adding an entry takes a lock and calls MPI (local operations
 // only). If another thread holds the lock for too long, the communicator is unknown for this call.
+// A communicator has no identity (kNoComm) if other processes might give this identity to another
+// one: if an earlier communicator could not be counted when it was made, or if the map has had no
+// room and this one may have been counted already.
 // Communicators with equal members share one table of world ranks. The tables live as long as the
 // process, so a request may point to a table after its communicator was freed. The total memory of
 // all tables is limited.
@@ -26,7 +29,8 @@ struct Members {
   std::uint64_t own_hash;  ///< Hash of all properties in which two `Members` of one process can
                            ///< differ.
   std::int32_t size;
-  std::int32_t rank;  ///< Rank of this process in the local group.
+  std::int32_t local_size;  ///< Number of members of the local group.
+  std::int32_t rank;        ///< Rank of this process in the local group.
   bool is_inter;
   bool is_world_order;  ///< If true, each rank equals its world rank, and the table is not used.
   std::atomic<std::uint32_t> made;  ///< Number of communicators made with these members so far.
@@ -87,7 +91,9 @@ class CommMap {
  private:
   const CommEntry* find_other(Word key) noexcept;
   CommEntry* set_of(Word key) noexcept;
-  const CommEntry* learn(Word key) noexcept;
+  enum class Origin : std::uint8_t { kJustMade, kUnknown };
+  const CommEntry* learn(Word key, Origin origin) noexcept;
+  CommEntry* room_in_set_of(Word key) noexcept;
   Members* members_of(Word comm) noexcept;
   Members* intern(Members& candidate) noexcept;
   Members* room_for(std::int32_t size) noexcept;
@@ -105,6 +111,8 @@ class CommMap {
   std::uint64_t taken_ = 0;  // Size of all blocks.
   std::int32_t world_size_ = 0;
   std::atomic<bool> locked_{false};
+  std::atomic<bool> has_overflowed_{false};  // A communicator was counted, but had no room.
+  std::atomic<bool> has_missed_one_{false};  // One was made, but not counted.
 };
 
 /// The map of this process.

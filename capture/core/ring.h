@@ -91,7 +91,7 @@ struct Record {
   /// The request that the call made, started, waited for or tested; 0 if there is none.
   std::uint64_t request;
   std::uint64_t bytes;  ///< Payload size: count times type size; for a receive, the received size.
-  std::uint32_t comm;   ///< The communicator's identity (see kCommWorld); kNoComm if there is none.
+  std::uint32_t comm;   ///< Identity (see kCommWorld); kNoComm if there is none or it is unknown.
   std::int32_t peer;    ///< World rank of the other side, or of the root in a rooted collective;
                         ///< kNoPeer if there is none.
   std::int32_t tag;     ///< kNoTag if there is none.

@@ -227,7 +227,11 @@ class Group {
   }
 
   bool known() const noexcept { return entry_ != nullptr; }
+  /// Number of members; in an intercommunicator, of the remote group. MPI sizes almost all arrays
+  /// of counts by it.
   std::int32_t size() const noexcept { return entry_->members->size; }
+  /// Number of members of this rank's own group. MPI sizes the counts of reduce_scatter by it.
+  std::int32_t local_size() const noexcept { return entry_->members->local_size; }
   std::int32_t rank() const noexcept { return entry_->members->rank; }
 
   /// True if this rank provides the root's data (broadcast, scatter).

@@ -32,8 +32,9 @@
 //   neighbor_allgather(v)     the size of the send block, counted once
 //   neighbor_alltoall         the block's size times the number of out-neighbours.
 //                             neighbor_alltoallv, neighbor_alltoallw: the sum over them.
-// In an intercommunicator, the members are those of the remote group. In the group of the root,
-// only the root provides data in bcast and scatter, and nobody in gather and reduce.
+// In an intercommunicator, the members are those of the remote group, but for reduce_scatter and
+// reduce_scatter_block those of the local group. In the group of the root, only the root provides
+// data in bcast and scatter, and nobody in gather and reduce.
 //
 // Peer: the world rank of the other side; in rooted collectives, the world rank of the root.
 

@@ -25,9 +25,9 @@ constexpr wire::FieldNumber kMax = 5;  ///< float64. Exact.
 
 /// Makes "moments". It has no parameters; any parameter fails with kInvalidArgument. lift() fails
 /// if field kValue is missing or not numeric. merge() fails if one leaf sent a number and another
-/// leaf an array, or if arrays have different lengths. If a leaf sends a NaN, mean, minimum and
-/// maximum are NaN. If a leaf sends an infinite value, the mean is infinite or NaN. In both cases
-/// the variance is NaN or infinite; with only one leaf it is 0.
+/// leaf an array, or if arrays have different lengths. If a leaf sends a NaN, mean, variance,
+/// minimum and maximum are NaN. If a leaf sends an infinite value, the mean is infinite or NaN, and
+/// the variance is NaN. This also holds if there is only one leaf.
 ///
 /// Method: the update of Chan, Golub and LeVeque (1979). It extends Welford's method to any order
 /// of merging. The state has the sum of squared differences from the mean, so two large sums are

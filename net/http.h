@@ -65,7 +65,9 @@ class HttpHandler {
   /// the server keeps the connections of known users.
   virtual bool knows(const HttpRequest& /*request*/) { return true; }
   /// Returns the state to send over WebSockets, as text. Called periodically while a WebSocket is
-  /// open. Each WebSocket gets the newest state, but only if the state has changed.
+  /// open. Each WebSocket gets the newest state, but only if the state has changed. If news()
+  /// throws an exception, the server closes all WebSockets. It logs the first of several failures
+  /// in a row.
   virtual std::string news() = 0;
 };
 

@@ -305,6 +305,7 @@ Result<ReportPageValues> ask_report_page(RunView& run) {
   RankGridQuery grid;
   grid.columns = kColumns;
   grid.rows = kRows;
+  if (auto held = run.file().hold(); !held) return unexpected(std::move(held.error()));
   put(run.overview(), values.overview);
   put(run.functions({.limit = kFunctions}), values.functions);
   put(run.ranks(grid), values.mpi);
@@ -314,6 +315,7 @@ Result<ReportPageValues> ask_report_page(RunView& run) {
   put(run.hosts(), values.hosts);
   put(run.tree(), values.tree);
   put(run.alerts(kListed), values.alerts);
+  run.file().release();
   if (failure) return unexpected(*std::move(failure));
   return values;
 }

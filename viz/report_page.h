@@ -23,7 +23,8 @@ struct ReportPageValues {
   storage::Alerts alerts;
 };
 
-/// Reads the values from `run`. Fails if a query fails.
+/// Reads the values from `run`, all from the same commit, even while the run continues. Fails if a
+/// query fails.
 Result<ReportPageValues> ask_report_page(storage::RunView& run);
 
 /// Returns the page. It follows the light or dark setting of the reader's system, and can be

@@ -71,10 +71,11 @@ class RunFile {
   virtual Result<void> query(std::string_view sql, RowSink& sink) = 0;
 
   /// Until release() is called, all queries see the same commit, even while the run continues. The
-  /// writer's log grows meanwhile, so call release() soon. Fails with kCorrupt or kUnavailable if
-  /// the file cannot be read.
+  /// writer's log grows meanwhile, so call release() soon. May be called again before release();
+  /// then the commit is kept until release() has been called as often. Fails with kCorrupt or
+  /// kUnavailable if the file cannot be read; then do not call release() for it.
   virtual Result<void> hold() = 0;
-  /// Ends hold(). Does nothing without hold().
+  /// Ends one hold(). Does nothing without hold().
   virtual void release() = 0;
 
   /// After `deadline` (on the monotonic clock) queries fail with kTimedOut, also a query that is

@@ -24,7 +24,8 @@ namespace xylem::storage {
 
 /// Answers queries over one read-only connection. Opening is cheap, so do not keep a RunView
 /// between queries: while a reader is open, a run that ends cannot remove SQLite's log. Each answer
-/// is from one commit. Not thread-safe.
+/// is from one commit. For several answers from the same commit, use file().hold(). Not
+/// thread-safe.
 ///
 /// Every query fails if the file cannot be read (see RunFile::query). It fails with kTimedOut after
 /// a deadline, and with kNotFound for an unknown world. It fails with kInvalidArgument if a range
@@ -52,7 +53,7 @@ class RunView {
   /// In notices() and alerts(), `limit` must be from 1 to kMaxNotices.
   Result<Alerts> alerts(std::uint64_t limit = 200);
 
-  /// The run's file, for SQL queries and deadlines.
+  /// The run's file, for SQL queries, deadlines, and answers from the same commit.
   RunFile& file() { return *run_; }
 
  private:

@@ -17,6 +17,8 @@ export class Loads {
   private began = 0;
   /** Length of the last round in ms, from its first request to its last answer. */
   tookMs = 0;
+  /** Time of the last answer, on the clock of performance.now(). */
+  endedMs = 0;
 
   constructor(private readonly owner: LoadsOwner) {}
 
@@ -61,7 +63,8 @@ export class Loads {
     } finally {
       if (this.open.get(slot) === control) {
         this.open.delete(slot);
-        this.tookMs = performance.now() - this.began;
+        this.endedMs = performance.now();
+        this.tookMs = this.endedMs - this.began;
         if (!this.isBusy && !this.hasFailed) this.owner.settled();
       }
     }

@@ -138,7 +138,9 @@ class Main implements Page {
   private schedule(): void {
     if (!this.isDue || document.hidden || this.timer !== null) return;
     const pause = pauseAfter(this.loads.tookMs);
-    const wait = this.loads.isBusy ? 100 : Math.max(0, this.lastRound + pause - performance.now());
+    // A round without requests ends when it begins.
+    const ended = Math.max(this.lastRound, this.loads.endedMs);
+    const wait = this.loads.isBusy ? 100 : Math.max(0, ended + pause - performance.now());
     this.timer = setTimeout(() => {
       this.timer = null;
       if (this.loads.isBusy) {

@@ -3,11 +3,11 @@
 
 /** People do not read faster than twice a second. */
 const kMinMs = 500;
-/** The page keeps the server busy for at most a fifth of the time, if a round takes at most 6 s. */
+/** The page keeps the server busy for at most a sixth of the time, if a round takes at most 6 s. */
 const kPauses = 5;
 const kMaxMs = 30_000;
 
-/** The next round may begin this long after the beginning of a round that took `tookMs`. */
+/** The next round may begin this long after the end of a round that took `tookMs`. */
 export function pauseAfter(tookMs: number): number {
   return Math.min(kMaxMs, Math.max(kMinMs, kPauses * tookMs));
 }

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -415,6 +416,30 @@ TEST_F(SqliteStoreTest, NamesTheLimitOfFileSizesUnderWhichItCannotBeMade) {
   }
   EXPECT_GE(refused, 5);
   EXPECT_TRUE(make_sqlite_store({path_, true}));
+}
+
+// The memory ends at each step of the making in turn; the last steps prepare statements.
+int make_with_little_memory(const std::string& path, long file_system) {
+  set_log_sink([](Level, std::string_view) {});  // A line each time that the live file is local.
+  int made = 0, refused = 0;
+  for (std::int64_t bytes = 64 << 10; bytes <= 4 << 20 && made < 3; bytes += 8 << 10) {
+    sqlite3_hard_heap_limit64(bytes);
+    SqliteOptions options{path};
+    options.pretend_file_system = file_system;
+    auto store = make_sqlite_store(options);
+    const bool is_there = ::access(path.c_str(), F_OK) == 0;
+    ++(store ? made : refused);
+    sqlite3_hard_heap_limit64(0);
+    if (store) store->reset();
+    if (!store && (is_there || ::access(path.c_str(), F_OK) == 0)) return 1;
+    remove_database(path);
+  }
+  return made == 0 ? 2 : refused < 5 ? 3 : 0;
+}
+
+TEST_F(SqliteStoreTest, LeavesNoFileIfTheMemoryEndsWhileItIsMade) {
+  EXPECT_EQ(in_child([&] { return make_with_little_memory(path_, 0); }), 0);
+  EXPECT_EQ(in_child([&] { return make_with_little_memory(path_, kNfs); }), 0);
 }
 
 TEST_F(SqliteStoreTest, TellsThePendingAccountOfWhatCannotBeStored) {

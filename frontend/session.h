@@ -155,6 +155,7 @@ class Session final : public overlay::Node, private RootOwner, private RowQueueO
   void broadcast_finish_when_ready(Nanos now);
   void end_when_done(Nanos now);
   void end(Nanos now, std::string trouble);
+  std::string late_leaves() const;
 
   void schedule(Nanos now);
   Nanos run_time(Nanos now) const { return now - epoch_; }

@@ -458,7 +458,6 @@ void Session::end(Nanos now, std::string trouble) {
   report_itself(now);
   root_.close(now);
   outcome_.trouble = std::move(trouble);
-  outcome_.exit_code = *exit_code_;
   rows_.end(*exit_code_, now);
 }
 
@@ -486,7 +485,8 @@ void Session::on_end_recorded(storage::Recorded done) {
 // store was writing the end.
 std::string Session::late_leaves() const {
   std::string text;
-  for (const auto& run : root_.open_leaves().intervals()) {
+  const IntervalSet open = root_.open_leaves();
+  for (const auto& run : open.intervals()) {
     for (auto number = run.first; number < run.end; ++number) {
       const OverlayNode& node = *root_.overlay().find(LeafId{static_cast<std::uint32_t>(number)});
       text +=

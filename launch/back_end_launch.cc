@@ -138,7 +138,7 @@ Result<Launched> launch_on(const std::string& host, const std::string& launcher,
                            const std::vector<std::string>& command,
                            const std::vector<std::string>& environment, LaunchHow how) {
   if (launcher.empty() && is_this_host(host)) {
-    auto pid = spawn(command, merged_environment(environment), -1, -1, how);
+    auto pid = spawn(command, merged_environment(environment), -1, how.standard_error, how);
     if (!pid) return unexpected(std::move(pid.error()));
     return Launched(*pid, "", UniqueFd());
   }

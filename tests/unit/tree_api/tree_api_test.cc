@@ -283,6 +283,20 @@ TEST_F(TreeApiTest, ALeafThatReachesNoFrontEndIsNotRefusedByIt) {
   EXPECT_EQ(source.error().code, Code::kUnavailable);
 }
 
+TEST_F(TreeApiTest, RefusesAJournalThatIsTooSmall) {
+  LeafOptions options;
+  options.address = "127.0.0.1:1";
+  options.run = "1";
+  options.key = std::string(64, 'a');
+  for (const std::size_t bytes : {0, 1, 4096}) {
+    options.journal_bytes = bytes;
+    const auto leaf = Leaf::join(options);
+    ASSERT_FALSE(leaf);
+    EXPECT_EQ(leaf.error().code, Code::kInvalidArgument) << leaf.error().message;
+    EXPECT_EQ(leaf.error().message.find("journal_bytes of " + std::to_string(bytes)), 0u);
+  }
+}
+
 TEST_F(TreeApiTest, OpensAStreamBeforeTheFirstLeafAndAfterTheLast) {
   frontend::TreeOptions options;
   options.shape = "flat";

@@ -1,7 +1,10 @@
 // The tool builders' API over loopback: a front end and several leaves in one process.
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +12,9 @@
 #include <future>
 #include <limits>
 #include <map>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/event_source.h"
@@ -294,6 +299,75 @@ TEST_F(TreeApiTest, RefusesAJournalThatIsTooSmall) {
     ASSERT_FALSE(leaf);
     EXPECT_EQ(leaf.error().code, Code::kInvalidArgument) << leaf.error().message;
     EXPECT_EQ(leaf.error().message.find("journal_bytes of " + std::to_string(bytes)), 0u);
+  }
+}
+
+/// A front end in a process of its own, which can be killed.
+class MortalFrontEnd {
+ public:
+  MortalFrontEnd() {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    UniqueFd read(ends[0]), write(ends[1]);
+    child_ = ::fork();
+    if (child_ == 0) live(write.get());
+    write.reset();
+    char text[1024];
+    for (ssize_t got; (got = ::read(read.get(), text, sizeof text)) > 0;) {
+      said_.append(text, static_cast<std::size_t>(got));
+    }
+  }
+  ~MortalFrontEnd() { die(); }
+  MortalFrontEnd(const MortalFrontEnd&) = delete;
+  MortalFrontEnd& operator=(const MortalFrontEnd&) = delete;
+
+  LeafOptions options() const {
+    std::vector<std::string> environment;
+    std::istringstream lines(said_);
+    for (std::string line; std::getline(lines, line);) environment.push_back(line);
+    LeafOptions options;
+    options.address = value_of(environment, "XYLEM_ADDRESS");
+    options.run = value_of(environment, "XYLEM_RUN");
+    options.key = value_of(environment, "XYLEM_KEY");
+    return options;
+  }
+  void die() {
+    if (child_ <= 0) return;
+    ::kill(child_, SIGKILL);
+    ::waitpid(std::exchange(child_, 0), nullptr, 0);
+  }
+
+ private:
+  [[noreturn]] static void live(int told) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    frontend::TreeOptions options;
+    options.shape = "flat";
+    options.listen = "127.0.0.1";
+    const auto tree = frontend::Tree::start(std::move(options));
+    if (!tree) ::_exit(1);
+    std::string text;
+    for (const std::string& variable : (*tree)->environment()) text += variable + "\n";
+    const bool is_told = ::write(told, text.data(), text.size()) == std::ssize(text);
+    ::close(told);
+    while (is_told) ::pause();
+    ::_exit(1);
+  }
+  pid_t child_ = 0;
+  std::string said_;
+};
+
+TEST(EventSource, TellsALostFrontEndFromTooLittleTime) {
+  for (const bool is_lost : {true, false}) {
+    MortalFrontEnd front_end;
+    LeafOptions options = front_end.options();
+    options.orphan_limit = is_lost ? 300 * kMillisecond : kPatience;
+    auto source = backend::EventSource::join(source_options(options));
+    ASSERT_TRUE(source) << source.error().message;
+    front_end.die();
+    const auto closed = (*source)->close(is_lost ? kPatience : 300 * kMillisecond);
+    ASSERT_FALSE(closed);
+    EXPECT_EQ(closed.error().code, is_lost ? Code::kUnavailable : Code::kTimedOut)
+        << closed.error().message;
   }
 }
 

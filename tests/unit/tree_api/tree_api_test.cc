@@ -371,6 +371,27 @@ TEST(EventSource, TellsALostFrontEndFromTooLittleTime) {
   }
 }
 
+TEST_F(TreeApiTest, AReceiveOnAStreamThatIsClosedEndsAtOnce) {
+  start(1);
+  auto first = open({.name = "first"});
+  open({.name = "second"});
+  auto leaf = stream_of(0, "first");
+  auto waiting =
+      std::async(std::launch::async, [leaf]() mutable { return leaf.receive(kPatience); });
+  first.multicast({{1, std::int64_t{1}}}).value();
+  EXPECT_TRUE(waiting.get());
+  waiting = std::async(std::launch::async, [leaf]() mutable { return leaf.receive(kPatience); });
+  const Nanos begin = monotonic_now();
+  first.close();
+  const auto received = waiting.get();
+  ASSERT_FALSE(received);
+  EXPECT_EQ(received.error().code, Code::kUnavailable);
+  EXPECT_EQ(received.error().message, "stream 'first' is closed");
+  EXPECT_LT(monotonic_now() - begin, kPatience / 2);
+  EXPECT_EQ(leaf.receive(kPatience).error().code, Code::kUnavailable);
+  EXPECT_EQ(leaves_[0]->receive(0).error().code, Code::kTimedOut) << "the second is open";
+}
+
 TEST_F(TreeApiTest, OpensAStreamBeforeTheFirstLeafAndAfterTheLast) {
   frontend::TreeOptions options;
   options.shape = "flat";

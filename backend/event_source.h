@@ -119,8 +119,9 @@ class EventSource {
   Result<void> add(const SourceCall& call, Nanos timeout = 60 * kSecond);
 
   /// Ends the ranks, delivers the remaining data and leaves the run. Fails with kTimedOut if data
-  /// was not delivered; the message then says why. Fails with kUnavailable when the run has already
-  /// ended, or close() was called before.
+  /// was not delivered until the timeout; the message then says how much is lost. Fails with
+  /// kUnavailable when the run has already ended, the front end was lost before the timeout, or
+  /// close() was called before.
   Result<void> close(Nanos timeout);
 
  private:

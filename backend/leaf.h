@@ -68,9 +68,9 @@ struct Received {
 /// A leaf's handle of a stream. Copies are cheap. When the Leaf is destroyed, its streams are
 /// closed. A LeafStream is thread-safe, except with Threading::kCaller. Calls fail with
 /// kUnavailable when the tree is closed, and with kTimedOut after their timeout (ns from now).
-/// Sending also fails with kUnavailable when the stream is closed. A coroutine that has waited
-/// resumes on the library's thread. Blocking calls on that thread never wait: every timeout counts
-/// as 0.
+/// Sending and receiving also fail with kUnavailable when the stream is closed. A coroutine that
+/// has waited resumes on the library's thread. Blocking calls on that thread never wait: every
+/// timeout counts as 0.
 class LeafStream {
  public:
   const std::string& name() const { return name_; }
@@ -94,7 +94,8 @@ class LeafStream {
 
   /// Waits for the next multicast of this stream for this leaf. If the stream has a narrowing,
   /// returns this leaf's part of the multicast. If a multicast is not for this leaf, the leaf sees
-  /// only a gap in the numbers.
+  /// only a gap in the numbers. Multicasts that arrived before the stream was closed are returned
+  /// first.
   Result<Received> receive(Nanos timeout);
   Awaitable<Result<Received>> async_receive(Nanos timeout);
 

@@ -188,6 +188,11 @@ class RequestReader {
     if (!ranks) return unexpected(ranks.error());
     const auto cores = counts("cores");
     if (!cores) return unexpected(cores.error());
+    if (*cores && std::ranges::count(**cores, 0u) != 0) {
+      return bad_setting(setting("cores"),
+                         "a host cannot have 0 cores; to keep communication processes off a host, "
+                         "use --exclude");
+    }
     if (*back_ends && *ranks) {
       return bad_setting(setting("ranks"), "processes are told by " + setting("back-ends").source +
                                                " too; leave out one of the two");

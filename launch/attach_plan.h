@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "launch/launched_agents.h"
 
@@ -33,6 +34,9 @@ struct AttachPlan {
   bool only_here = false;  ///< True if all agents are on this host.
 };
 
+/// Longest time that squeue may take.
+constexpr Nanos kQueryLimit = 60 * kSecond;
+
 /// Makes the plan. `launcher` is the value of `--launcher`; it is not used for a Slurm job. Reads
 /// processes of this host and queries Slurm; starts no agent.
 ///
@@ -43,8 +47,11 @@ struct AttachPlan {
 ///                      a launcher of MPI jobs,
 ///   kPermissionDenied  reading the memory of the process is not allowed,
 ///   kUnavailable       the launcher has not started its ranks yet; try again,
+///   kTimedOut          squeue has not answered within `query_limit`; it is killed,
+///   kExhausted         the system refuses a process or a descriptor for squeue,
 ///   kCorrupt           the launcher's table is invalid (read_launcher_table()).
-/// Waits up to 2 s for an incomplete table. Waits for squeue without a limit.
-Result<AttachPlan> plan_attach(const AttachTarget& target, const std::string& launcher);
+/// Waits up to 2 s for an incomplete table.
+Result<AttachPlan> plan_attach(const AttachTarget& target, const std::string& launcher,
+                               Nanos query_limit = kQueryLimit);
 
 }  // namespace xylem::launch

@@ -20,6 +20,7 @@
 
 #include "base/argv.h"
 #include "base/run_contract.h"
+#include "launch/spawn_error_internal.h"
 
 namespace xylem::launch {
 namespace {
@@ -83,7 +84,8 @@ Result<pid_t> spawn(const std::string& program, int control, const std::vector<U
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
-    return unexpected(Code::kNotFound, program + ": cannot be started: " + std::strerror(error));
+    return unexpected(code_of_spawn_error(error),
+                      program + ": cannot be started: " + std::strerror(error));
   }
   return pid;
 }

@@ -61,7 +61,7 @@ class FactValues {
 };
 
 /// Returns true if the fact can have this value. Values must be finite and not negative; `idle`
-/// must be at most 1.
+/// must be at most 1, and `cores` above 0.
 bool is_possible(Fact fact, double value);
 
 /// Returns how many communication processes can run on this number of cores: one for each whole
@@ -104,9 +104,9 @@ Result<FactTable> parse_fact_table(std::string_view text, std::string_view sourc
 Result<FactTable> read_fact_table(const std::string& path);
 
 /// Writes the table's values for `hosts[i]` into `facts[i]`. The number of cores is also written
-/// into `hosts[i]`, because it limits the host's room. A host that is not in the table keeps its
-/// facts. Hosts of the table that are not in `hosts` are skipped, so that one table can be used for
-/// all jobs.
+/// into `hosts[i]`, as whole_cores(), because it limits the host's room. A host that is not in the
+/// table keeps its facts. Hosts of the table that are not in `hosts` are skipped, so that one table
+/// can be used for all jobs.
 ///
 /// Names match if they are equal, or if one is the other name without the domain. If a name matches
 /// several hosts, it means all these hosts.

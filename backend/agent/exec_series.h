@@ -24,7 +24,7 @@ namespace xylem::backend {
 /// failure is of another kind. After a failure there is a pause before the next run. The pause
 /// begins with the interval. It doubles with each further failure, up to kLongestPause or to a
 /// longer interval. A killed program may wait for a device and not end. This is logged
-/// kLongestDeath after the timeout. The next run starts only after the killed program has ended.
+/// kLongestDeath after the kill. The next run starts only after the killed program has ended.
 ///
 /// The program has the agent's environment and no standard input. It gets SIGKILL when the agent's
 /// worker dies. When the program ends, the rest of its process group is killed. If the worker was
@@ -55,11 +55,11 @@ class ExecSeries final : public SeriesSource {
 
  private:
   bool start(overlay::Network& network, Nanos now);
-  void drain(overlay::Network& network);
+  void drain(overlay::Network& network, Nanos now);
   void unwatch_output(overlay::Network& network);
   bool reap(int& status);
   void end_child();
-  void kill_group(const std::string& why);
+  void kill_group(const std::string& why, Nanos now);
   void look(Nanos now);
   void collect(overlay::Network& network, Nanos now);
   void succeed(const MetricText& text, Nanos now);

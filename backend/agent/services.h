@@ -89,7 +89,7 @@ class Services final : public ProcessWatch {
   /// Packets journalled since the last call, in order.
   std::vector<PacketKey> take_appended();
 
-  void add(const wire::ProcessRow& row, Announced announced) override;
+  void add(Lane lane, std::uint32_t pid) override;
   void remove(Lane lane) override;
 
  private:
@@ -103,7 +103,6 @@ class Services final : public ProcessWatch {
   void take(Service& service, Nanos now);
   bool put(Service& service, const Reading& reading);
   bool tell_lost(Service& service);
-  bool announce_processes();
   bool announce(std::vector<wire::SeriesLayout> layouts);
   bool give_names(Service& service, const Reading& reading, wire::SeriesSample& sample);
   bool append(const Draft& draft);
@@ -121,7 +120,6 @@ class Services final : public ProcessWatch {
   std::vector<std::unique_ptr<Service>> services_;
   std::map<Lane, std::uint32_t> pids_;
   ProcessSeries* processes_ = nullptr;  // Source of the service `process`, if this run has it.
-  std::vector<wire::ProcessRow> to_announce_;
   std::vector<PacketKey> appended_;
 };
 

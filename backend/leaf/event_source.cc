@@ -144,6 +144,7 @@ Result<void> EventSource::Impl::close(Nanos timeout) {
   const Nanos deadline = deadline_in(timeout);
   auto state = state_.lock();
   const bool was_over = state->finished;
+  const bool was_closed = state->closed;
   if (!state->closed) finish(*state);
   state.unlock();
   loop_.post([this, deadline] {
@@ -155,7 +156,10 @@ Result<void> EventSource::Impl::close(Nanos timeout) {
   const bool done = state.wait_until(std::min(deadline, kForever - kCloseAtEnd) + kCloseAtEnd,
                                      [&] { return state->closed; });
   if (!done) return unexpected(Code::kTimedOut, "not all events were delivered in time");
-  if (!state->why_closed.empty()) return unexpected(Code::kTimedOut, state->why_closed);
+  if (!state->why_closed.empty()) {
+    const bool is_late = !was_closed && monotonic_now() >= deadline;
+    return unexpected(is_late ? Code::kTimedOut : Code::kUnavailable, state->why_closed);
+  }
   if (was_over) return unexpected(source_closed(""));
   return {};
 }

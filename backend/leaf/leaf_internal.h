@@ -123,7 +123,10 @@ class LeafStream::Impl final : public LeafOwner {
     /// True if send() need not wait: there is room for a wave, the stream drops waves instead of
     /// waiting, or the stream is closed.
     bool has_room(const std::string& name);
+    /// True if the leaf and the stream are open. An empty name means any stream.
+    bool is_open(const std::string& name);
     std::optional<Received> take_received(const std::string& name);
+    Error why_not_received(const std::string& name);
     Result<void> delivery_outcome() const;
     bool owes_last_account() const;
 

@@ -58,8 +58,8 @@ constexpr std::uint64_t slice_of(Nanos end_ns, Nanos window_ns) {
 class WindowBuilder {
  public:
   /// If `records` ends with at least this many completions of one call, add() counts them without
-  /// waiting for the rest. The parts of such a group are counted separately: the completions of
-  /// each part share the whole time of the call.
+  /// waiting for the rest. When the window is built, the receives of all parts so far share the
+  /// call's time. Receives of later parts, in the next window, get no time.
   static constexpr std::size_t kLargestGroup = 1024;
 
   explicit WindowBuilder(LeafId leaf) : leaf_(leaf) {}
@@ -98,22 +98,36 @@ class WindowBuilder {
   void forget(Lane lane);
 
   /// The window so far. Its rows are in the order of lane, then function or peer. The caller fills
-  /// in `calls_so_far` and the accounts. The builder keeps its content until clear(). Call clear()
-  /// when the window is journalled.
-  wire::ProfileWindow build() const;
+  /// in `calls_so_far` and the accounts. Shares the time of calls whose completions came in parts
+  /// (kLargestGroup). The builder keeps its content until clear(). Call clear() when the window is
+  /// journalled.
+  wire::ProfileWindow build();
   /// Begins the next part of the slice.
   void clear();
 
  private:
+  // A call whose completions are counted in parts. Its time is in no wait until share_time().
+  struct LargeGroup {
+    std::uint64_t begin = 0, end = 0;  // As in its records.
+    std::uint16_t function = 0;
+    std::uint64_t time_ns = 0;  // 0 when it has been shared.
+    std::uint64_t receives = 0;
+    std::unordered_map<std::int32_t, std::uint64_t> receives_from;  // By peer.
+  };
   // Data of a process that is kept between windows.
   struct Process {
     std::vector<std::uint32_t> row_of;  // For each function, the index into rows_ plus 1; 0: none.
     std::vector<std::uint32_t> rows;    // The process's indices into rows_.
     TimeEstimate times;
+    std::unordered_map<std::uint32_t, LargeGroup> large;  // The last one of each thread.
   };
   Process& process(Lane lane);
   wire::ProfileRow& row(Process& process, Lane lane, FunctionId function);
+  // `sharing`: the number of receives that share the time; 0: none of it goes to this one.
   void add_one(Process& process, Lane lane, const TimedRecord& timed, std::uint64_t sharing);
+  void add_group(Process& process, Lane lane, std::span<const TimedRecord> group, bool goes_on);
+  LargeGroup* find_large(Process& process, Lane lane, const TimedRecord& first, bool goes_on);
+  void share_time(Lane lane, LargeGroup& group);
   static std::size_t group_at(std::span<const TimedRecord> records, std::size_t first);
 
   struct Wait {

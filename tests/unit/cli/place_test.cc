@@ -244,6 +244,7 @@ TEST(Place, RefusesInOneSentenceWithItsSource) {
        "communication processes; change"},
       {"--hosts a --max-per-host -1", "--max-per-host: '-1' is not a number from 0 to"},
       {"--hosts a --reserve-cores 1", "--reserve-cores: cores are to be reserved, and those of"},
+      {"--hosts a,b --cores 4,0", "--cores: a host cannot have 0 cores; to keep communication"},
       {"--hosts a --reserve-cores some",
        "--reserve-cores: 'some' is neither a number of cores nor"},
       {"--hosts a --facts topology_files/four_hosts.facts",

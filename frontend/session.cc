@@ -458,6 +458,7 @@ void Session::end(Nanos now, std::string trouble) {
   report_itself(now);
   root_.close(now);
   outcome_.trouble = std::move(trouble);
+  outcome_.exit_code = *exit_code_;
   rows_.end(*exit_code_, now);
 }
 

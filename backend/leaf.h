@@ -92,10 +92,10 @@ class LeafStream {
   Awaitable<Result<void>> async_send_wave(std::uint64_t wave, const wire::Fields& fields,
                                           Nanos timeout);
 
-  /// Waits for the next multicast of this stream for this leaf. If the stream has a narrowing,
-  /// returns this leaf's part of the multicast. If a multicast is not for this leaf, the leaf sees
-  /// only a gap in the numbers. Multicasts that arrived before the stream was closed are returned
-  /// first.
+  /// Waits for the next multicast of this stream for this leaf. If the stream has a narrowing
+  /// (filters/narrowing.h), returns only this leaf's part of the multicast. If a multicast is not
+  /// for this leaf, the leaf sees only a gap in the numbers. Multicasts that arrived before the
+  /// stream was closed are returned first.
   Result<Received> receive(Nanos timeout);
   Awaitable<Result<Received>> async_receive(Nanos timeout);
 
@@ -151,8 +151,9 @@ class Leaf {
   /// Only with Threading::kCaller: serves the links for `time` ns. With Threading::kOwnThread it
   /// stops the program.
   void serve(Nanos time);
-  /// Waits until the tree is closed, or this leaf has left it, and all data is delivered. Fails
-  /// with kUnavailable if the leaf was closed for another reason, which the message has.
+  /// Waits until the tree is closed or this leaf has left it. In both cases all data must be
+  /// delivered. Fails with kUnavailable if the leaf was closed for another reason. The message says
+  /// which.
   Result<void> wait_until_closed(Nanos timeout);
   /// Delivers the remaining data and leaves the tree. Fails with kTimedOut if data was not
   /// delivered; the message then says how much is lost. Fails with kUnavailable if the leaf was

@@ -10,7 +10,7 @@ namespace xylem::filters {
 
 namespace histogram {
 /// Parameter: the bounds, an array of at most kMaxBounds numbers of type float64, finite and
-/// ascending. The bounds b0 < b1 < ... < bk make k + 2 buckets: (-inf, b0) [b0, b1) ... [bk, inf).
+/// ascending. The bounds b0 < b1 < ... < bk make k + 2 buckets: [-inf, b0) [b0, b1) ... [bk, inf].
 /// Default: 0 and the powers of two from 1 to 2^63.
 constexpr wire::FieldNumber kGivenBounds = 1;
 constexpr std::size_t kMaxBounds = 65536;

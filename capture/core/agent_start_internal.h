@@ -1,6 +1,7 @@
 #pragma once
 
-// The first rank on a host starts the host's agent. Every rank gives its segment to the agent.
+// If no agent runs on a host yet, the first rank there starts it. Every rank gives its segment to
+// the agent.
 //
 // Both happen in the run's folder, /dev/shm/xylem-UID-RUN[-HOST] (mode 0700), under the folder's
 // lock:
@@ -14,8 +15,8 @@
 // the application, made by clone() without an exit signal. So the application gets no SIGCHLD, and
 // wait() does not return this child. The agent does not inherit the application's descriptors or
 // affinity, and it gets only a few variables (agent_process_internal.h). It moves to a new session
-// immediately. This library waits for the agent's first process. The agent gets the key through a
-// pipe; the key is removed from the rank's environment.
+// immediately. This library waits until the agent's first process has ended. The agent gets the key
+// through a pipe; the key is removed from the rank's environment.
 //
 // Every wait has a deadline. No descriptor stays open in the application.
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Code for the most frequent shapes of calls, to be inlined into their wrappers.
+// Code for calls of the most frequent shapes (meaning.tsv), inlined into the wrappers.
 //
 // Without inlining, the data of a call would go through memory several times. This would cost more
 // than all other work for the call. The functions of meaning_internal.h handle rare cases of these
@@ -48,8 +48,8 @@ XYLEM_INLINE void read_status(Meaning& meaning, const Members* members, Word sta
   if (meaning.peer != kNoPeer) meaning.flags |= kRecordReceive;
 }
 
-/// Completes `meaning` for a call that moves payload in the way `mode`, and writes the call's
-/// record. `kind` is used for persistent requests.
+/// Completes `meaning` for a call of this mode, and writes the call's record. `kind` is used for
+/// persistent requests.
 XYLEM_INLINE void finish(const Call& call, Mode mode, Word request, Meaning meaning,
                          RequestKind kind) noexcept {
   if (mode != Mode::kBlocking) meaning.request = load_handle(request);
@@ -138,7 +138,8 @@ XYLEM_INLINE void after_probe(const Call& call, Word comm, Word status, Word fla
   Meaning meaning;
   const bool found =
       call.result == 0 && (flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0);
-  // If a probe found nothing and has no record, its communicator need not be looked up.
+  // A probe without a record needs its communicator only if it has matched a message (MPI_Mprobe,
+  // MPI_Improbe).
   if (call.calls == 0 && !(found && message != 0)) return;
   const CommEntry* entry = call.result == 0 ? comms.find(comm) : nullptr;
   if (entry != nullptr) {

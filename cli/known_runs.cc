@@ -87,7 +87,14 @@ Result<std::vector<KnownRun>> known_runs(const std::string& folder,
   for (const launch::LiveRun& run : live) runs.push_back(make_run(run.file, true, host));
   for (const std::string& file : *files) {
     auto known = find(file);
-    if (known == runs.end()) known = runs.insert(runs.end(), make_run(file, false, host));
+    if (known == runs.end()) {
+      KnownRun run = make_run(file, false, host);
+      // The copy that a live run makes of its file on a network file system.
+      known = std::ranges::find_if(runs, [&run](const KnownRun& other) {
+        return other.state == RunState::kLive && other.summary.run_id == run.summary.run_id;
+      });
+      if (known == runs.end()) known = runs.insert(runs.end(), std::move(run));
+    }
     known->in_folder = true;
   }
   std::ranges::stable_sort(runs, is_earlier);
@@ -147,11 +154,9 @@ void add_run_choice(CLI::App& verb, RunChoice& choice) {
           "FILE", choice.file,
           "The run's file; with --live the begin of its id [the newest run, live ones first]")
       ->type_name("");
-  CLI::Option* live = verb.add_flag("--live", choice.is_live,
-                                    "Show a run of yours that is in progress on this host");
+  verb.add_flag("--live", choice.is_live, "Show a run of yours that is in progress on this host");
   add_time_option(verb, "--wait", choice.wait,
-                  "With --live: wait at most this long for a run to begin [1m]")
-      ->needs(live);
+                  "Wait at most this long for a run to begin, if there is none [1m]");
 }
 
 }  // namespace xylem

@@ -19,9 +19,11 @@ class App;
 namespace xylem {
 
 enum class RunState {
-  kLive,        ///< In progress on this host.
-  kEnded,       ///< Its end is stored.
-  kGivenUp,     ///< Its front end ran on this host and is gone, and its end is not stored.
+  kLive,   ///< In progress on this host.
+  kEnded,  ///< Its end is stored.
+  /// Its front end ran on this host, its end is not stored, and it is none of this user's live
+  /// runs. A run with `--test-size` or of another user may still be in progress.
+  kGivenUp,
   kUnknown,     ///< Its end is not stored, and its front end ran on another host.
   kUnreadable,  ///< The file cannot be read: it is damaged, or of a newer xylem.
 };
@@ -69,7 +71,7 @@ struct RunChoice {
   std::string
       file;  ///< Path of a run's file. With `is_live` the begin of a run's id. May be empty.
   bool is_live = false;       ///< A run of this user that is in progress on this host.
-  Nanos wait = kDefaultWait;  ///< With `is_live`: maximum time to wait for a run to begin.
+  Nanos wait = kDefaultWait;  ///< Maximum time to wait for a run to begin.
 };
 
 /// Returns the path of the chosen run's file. Without a file it is that of newest_run(), and a

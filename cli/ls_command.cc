@@ -58,20 +58,22 @@ std::string json_of(const std::vector<KnownRun>& runs) {
     json.array("runs", runs, [&](const KnownRun& run) {
       const storage::RunSummary& summary = run.summary;
       const bool is_read = run.state != RunState::kUnreadable;
+      const auto known = [is_read](const auto& value) {
+        return is_read ? std::optional(value) : std::nullopt;
+      };
       json.object([&] {
         json.field("file", run.file);
         json.field("state", run.state == RunState::kGivenUp ? "given_up" : to_text(run.state));
-        json.field("run_id", summary.run_id);
-        json.field("command", summary.command);
-        json.field("user", summary.user);
-        json.field("host", summary.host);
-        json.field("started_ns",
-                   is_read ? std::optional(summary.started_realtime_ns) : std::nullopt);
+        json.field("run_id", known(summary.run_id));
+        json.field("command", known(summary.command));
+        json.field("user", known(summary.user));
+        json.field("host", known(summary.host));
+        json.field("started_ns", known(summary.started_realtime_ns));
         json.field("elapsed_ns", summary.elapsed_ns);
         json.field("exit_code", summary.exit_code);
-        json.field("ranks", summary.ranks);
-        json.field("hosts", summary.hosts);
-        json.field("fault", run.fault);
+        json.field("ranks", known(summary.ranks));
+        json.field("hosts", known(summary.hosts));
+        json.field("fault", is_read ? std::nullopt : std::optional(run.fault));
       });
     });
   });

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/printable_text.h"
 #include "base/this_host.h"
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
@@ -98,7 +99,7 @@ int run_view(const ViewOptions& options, std::ostream& out, std::ostream& err) {
   const auto file = choose_run("view", options.run, Newest::kLive, err);
   const auto served = file ? serve(*file, options, out, err) : unexpected(file.error());
   if (served) return kExitSuccess;
-  err << "xylem view: " << served.error().message << '\n';
+  err << "xylem view: " << printable(served.error().message) << '\n';
   return kExitFailure;
 }
 

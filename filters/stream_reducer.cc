@@ -60,24 +60,33 @@ void StreamReducer::add(std::uint64_t wave, const IntervalSet& sources, wire::Fi
     deadlines_.emplace_back(open.deadline, wave);
     open.sources = sources;
     open.state = std::move(state);
-  } else if (!merge(open, sources, state)) {
+  } else if (const Merged merged = merge(open, sources, state); merged == Merged::kNotMergeable) {
     open.separate.insert(sources);
     ready_.push_back({wave, sources, std::move(state)});
+  } else if (merged == Merged::kTooLarge) {
+    // What waits goes on as a part, and the contribution begins the next part. If it went on
+    // instead, each later one would be tried with a part that is full.
+    open.separate.insert(open.sources);
+    ready_.push_back(
+        {wave, std::exchange(open.sources, sources), std::exchange(open.state, std::move(state))});
   }
   const std::size_t before = std::exchange(open.bytes, open.state.bytes());
   waiting_bytes_ += open.bytes - before;
   if (is_complete(open)) give_out(it);
 }
 
-bool StreamReducer::merge(Open& open, const IntervalSet& sources, const wire::Fields& state) const {
-  if (open.sources.intersects(sources)) return false;
+StreamReducer::Merged StreamReducer::merge(Open& open, const IntervalSet& sources,
+                                           const wire::Fields& state) const {
+  if (open.sources.intersects(sources)) return Merged::kNotMergeable;
   wire::Fields merged = open.state;
-  if (!aggregation_->merge(merged, state)) return false;
+  if (!aggregation_->merge(merged, state)) return Merged::kNotMergeable;
   const std::size_t intervals = open.sources.intervals().size() + sources.intervals().size();
-  if (wire::kWavesHeadBytes + merged.bytes() > wire::max_payload_bytes(intervals)) return false;
+  if (wire::kWavesHeadBytes + merged.bytes() > wire::max_payload_bytes(intervals)) {
+    return Merged::kTooLarge;
+  }
   open.state = std::move(merged);
   open.sources.insert(sources);
-  return true;
+  return Merged::kYes;
 }
 
 bool StreamReducer::is_complete(const Open& open) const {

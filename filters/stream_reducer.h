@@ -84,8 +84,9 @@ class StreamReducer {
     std::size_t bytes = 0;
   };
   Nanos patience() const;
-  // False, and `open` is unchanged, if the contribution must be passed on by itself.
-  bool merge(Open& open, const IntervalSet& sources, const wire::Fields& state) const;
+  enum class Merged { kYes, kNotMergeable, kTooLarge };
+  // Without kYes, `open` is unchanged.
+  Merged merge(Open& open, const IntervalSet& sources, const wire::Fields& state) const;
   bool is_complete(const Open& open) const;
   void give_out(std::map<std::uint64_t, Open>::iterator wave);
 

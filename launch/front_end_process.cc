@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,12 +110,17 @@ void wait_readable(int fd, Nanos most) {
 
 // The path of a folder of this run. An agent has the user of the rank that has started it, and the
 // rank may have changed its user.
-bool is_run_folder_of_any_user(std::string_view path, const std::string& run) {
+bool is_run_folder_of_its_user(const std::string& file, const std::string& run) {
+  std::string_view path = file;
   if (!path.starts_with(kRunFolders)) return false;
   path.remove_prefix(std::string_view(kRunFolders).size());
   const std::size_t user_end = path.find_first_not_of("0123456789");
-  return user_end != 0 && user_end != std::string_view::npos &&
-         path.substr(user_end).starts_with("-" + run);
+  if (user_end == 0 || user_end == std::string_view::npos) return false;
+  if (!path.substr(user_end).starts_with("-" + run)) return false;
+  // Anybody can make files there. A folder with another owner is none of an agent.
+  struct stat found {};
+  return ::lstat(file.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
+         std::to_string(found.st_uid) == path.substr(0, user_end);
 }
 
 }  // namespace
@@ -372,7 +378,7 @@ bool has_agent_folder(const std::string& run) {
   std::error_code error;
   const std::filesystem::path ours(front_end_folder(run));
   for (const auto& entry : std::filesystem::directory_iterator(ours.parent_path(), error)) {
-    if (entry.path() != ours && is_run_folder_of_any_user(entry.path().string(), run)) return true;
+    if (entry.path() != ours && is_run_folder_of_its_user(entry.path().string(), run)) return true;
   }
   return false;
 }

@@ -92,10 +92,11 @@ Result<LiveRun> find_live_run(const std::string& wanted, const std::vector<LiveR
 }
 
 Result<LiveRun> await_live_run(const std::string& wanted, Nanos patience,
-                               const std::function<void()>& on_wait) {
+                               const std::function<void()>& on_wait,
+                               const std::function<std::vector<LiveRun>()>& runs) {
   const Nanos deadline = deadline_in(patience);
   for (bool is_first = true;; is_first = false) {
-    auto run = find_live_run(wanted, live_runs());
+    auto run = find_live_run(wanted, runs());
     if (run || run.error().code != Code::kNotFound || !wanted.empty()) return run;
     if (monotonic_now() >= deadline) return run;
     if (is_first) on_wait();

@@ -32,9 +32,10 @@ Result<LiveRun> find_live_run(const std::string& wanted, const std::vector<LiveR
 
 /// As find_live_run(), for this host. If no run is live and `wanted` is empty, waits up to
 /// `patience` for a run to begin. Calls `on_wait` once before it waits. It does not wait for a run
-/// with an id, since nobody knows an id before its run has begun. A signal ends the process as
-/// usual.
+/// with an id, since nobody knows an id before its run has begun. `runs` returns the live runs. A
+/// signal ends the process as usual.
 Result<LiveRun> await_live_run(const std::string& wanted, Nanos patience,
-                               const std::function<void()>& on_wait);
+                               const std::function<void()>& on_wait,
+                               const std::function<std::vector<LiveRun>()>& runs = live_runs);
 
 }  // namespace xylem::launch

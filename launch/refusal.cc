@@ -21,6 +21,9 @@ const char* library_of(Launcher launcher) {
   return "";
 }
 
+// A code above it means that a signal has ended the launcher.
+constexpr int kBySignal = 128;
+
 bool has(const std::vector<std::string>& command, std::string_view option) {
   return std::ranges::find(command, option) != command.end();
 }
@@ -38,7 +41,7 @@ bool may_run_as_root(const std::vector<std::string>& command,
 Refusal refused_launch(const std::vector<std::string>& command, std::string_view path,
                        const std::vector<std::string>& environment, int exit_code, bool is_root) {
   const Launcher launcher = inspect_command(command, path, environment).launcher;
-  if (launcher == Launcher::kNone || exit_code == 0) return {};
+  if (launcher == Launcher::kNone || exit_code <= 0 || exit_code > kBySignal) return {};
   const std::string name =
       std::filesystem::path(command.front()).filename().string() + library_of(launcher);
   if (launcher == Launcher::kOpenMpi && is_root && !may_run_as_root(command, environment)) {

@@ -18,7 +18,8 @@ struct Refusal {
 };
 
 /// Why a job has no MPI process. The clause is empty if `command` does not begin with a known
-/// launcher, or if `exit_code` is 0: then the launcher has done its work.
+/// launcher, if `exit_code` is 0, since then the launcher has done its work, and if a signal has
+/// ended the launcher (`exit_code` above 128) or the code is unknown (below 0).
 ///
 /// The refusal is certain in one case. Open MPI refuses to start as root without a permission. If
 /// `is_root`, and neither `command` nor `environment` has this permission, the clause names the

@@ -53,7 +53,6 @@ class CommandLine(WholeSystemTest):
         self.assertIn("--fnord is not an option of xylem", self.refused("--fnord", "run"))
         for verb in ("query", "report", "tree", "view"):
             self.assertIn(f"{verb}: not expected: '--fnord'", self.refused(verb, "--fnord", "x.db"))
-        self.assertIn("--wait requires --live", self.refused("view", "x.db", "--wait", "1s"))
         self.assertIn("report: not expected: 'y'", self.refused("report", "x.db", "y"))
         self.assertIn("--csv excludes --json", self.refused("query", "x.db", "--csv", "--json"))
         self.assertIn("--until-pid = self", self.refused("serve", "--until-pid", "self"))

@@ -71,6 +71,16 @@ TEST_F(KnownRunsTest, AreTheFilesOfTheFolderAndTheLiveRunsLastStartFirst) {
       << "nobody here knows whether the front end of another host still runs";
 }
 
+TEST_F(KnownRunsTest, HaveOneLineForALiveFileAndItsCopy) {
+  const std::string live = make(elsewhere_.file("run.db"), 1000, false);
+  std::filesystem::copy_file(live, folder_.file("run.db"));
+  const auto runs = known({{"id1000", live}});
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].file, live);
+  EXPECT_EQ(runs[0].state, RunState::kLive);
+  EXPECT_TRUE(runs[0].in_folder);
+}
+
 TEST_F(KnownRunsTest, SayWhyAFileCannotBeRead) {
   make(folder_.file("good.db"), 1000, true);
   make(folder_.file("newer.db"), 2000, true);
@@ -79,6 +89,9 @@ TEST_F(KnownRunsTest, SayWhyAFileCannotBeRead) {
   ASSERT_THAT(words(runs), ElementsAre("good.db ended", "newer.db unreadable"));
   EXPECT_THAT(runs[1].fault, HasSubstr("written by a newer xylem"));
   EXPECT_EQ(newest_run(runs, Newest::kInFolder)->file, runs[0].file);
+  std::ostringstream json, err;
+  EXPECT_EQ(run_ls({folder_.path(), true}, json, err), 0) << err.str();
+  EXPECT_THAT(json.str(), HasSubstr("\"ranks\":null,\"hosts\":null,\"fault\":\""));
 }
 
 TEST_F(KnownRunsTest, TheNewestIsThatOfTheFolderOrALiveOne) {
@@ -132,7 +145,7 @@ TEST_F(KnownRunsTest, AreListedAsATableAndAsJson) {
                         "\",\"state\":\"ended\",\"run_id\":\"id1780000000\",\"command\":\"mpirun "
                         "./app\",\"user\":\"\",\"host\":\"node0\",\"started_ns\":"
                         "1780000000000000000,\"elapsed_ns\":12000000000,\"exit_code\":3,"
-                        "\"ranks\":0,\"hosts\":0,\"fault\":\"\"}"));
+                        "\"ranks\":0,\"hosts\":0,\"fault\":null}"));
   EXPECT_EQ(run_ls({folder_.file("none")}, out, err), 1);
   EXPECT_THAT(err.str(), HasSubstr("xylem ls: " + folder_.file("none")));
 }

@@ -131,21 +131,22 @@ TEST(StreamReducer, WaitsForTheOthersAfterAContributionThatDoesNotFit) {
   EXPECT_EQ(value_of(rest[0]), 17);
 }
 
-// 7 MiB from each of three leaves: two fit into a frame, the third does not fit with them.
+// 1 MiB from each of 40 leaves: 15 fit into a frame.
 TEST(StreamReducer, MergesOnlyWhatFitsIntoAFrame) {
   const auto filter = *make_aggregation("concatenation", {});
   StreamReducer reducer(filter, {});
-  reducer.set_expected(IntervalSet::range(1, 4));
-  for (std::uint32_t leaf = 1; leaf <= 3; ++leaf) {
+  reducer.set_expected(IntervalSet::range(1, 41));
+  for (std::uint32_t leaf = 1; leaf <= 40; ++leaf) {
     auto lifted =
-        filter->lift(LeafId{leaf}, Fields{{1, std::vector<std::int64_t>((7u << 20) / 8)}});
+        filter->lift(LeafId{leaf}, Fields{{1, std::vector<std::int64_t>((1u << 20) / 8)}});
     ASSERT_TRUE(lifted);
     reducer.add(0, IntervalSet::of(leaf), *std::move(lifted), 0);
   }
   auto packets = pack(kStream, reducer.take_ready(0));
-  ASSERT_EQ(packets.size(), 2u);
-  EXPECT_EQ(packets[0].id.sources, IntervalSet::of(3));
-  EXPECT_EQ(packets[1].id.sources, IntervalSet::range(1, 3));
+  ASSERT_EQ(packets.size(), 3u);
+  EXPECT_EQ(packets[0].id.sources, IntervalSet::range(1, 16));
+  EXPECT_EQ(packets[1].id.sources, IntervalSet::range(16, 31));
+  EXPECT_EQ(packets[2].id.sources, IntervalSet::range(31, 41));
   for (const auto& packet : packets) {
     EXPECT_LE(wire::encode(packet).size(), wire::kMaxFrameBytes + sizeof(std::uint32_t));
   }

@@ -64,6 +64,8 @@ TEST_F(RefusalTest, NamesTheRuleOfOpenMpiAboutRoot) {
 
 TEST_F(RefusalTest, IsSilentAboutOtherCommandsAndSuccess) {
   EXPECT_EQ(clause({"mpirun.openmpi", "app"}, 0, true), "");
+  EXPECT_EQ(clause({"mpirun.openmpi", "app"}, 130, true), "") << "ended by a signal";
+  EXPECT_EQ(clause({"mpirun.openmpi", "app"}, -1, true), "") << "nobody knows the code";
   EXPECT_EQ(clause({"app"}, 1, true), "");
   EXPECT_EQ(clause({}, 1), "");
 }

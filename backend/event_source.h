@@ -88,8 +88,8 @@ struct EventSourceOptions {
 /// Order of calls: join(), any number of add(), close(). Only one thread at a time may call them. A
 /// thread of the library serves the links.
 ///
-/// Each event that add() accepts is stored exactly once, even if nodes of the tree die. If this
-/// process or its host dies, the account reports the loss. The run's `--detail` decides what is
+/// Each event that add() accepts counts exactly once, even if nodes of the tree die. If this
+/// process or its host dies, the account is not complete. The run's `--detail` decides what is
 /// stored. With `profile` the store gets windows. They are as long as the run's windows, but on the
 /// source's clock. With `trace` each event is stored too.
 class EventSource {
@@ -107,9 +107,9 @@ class EventSource {
   /// the order of their ends, as a discrete-event simulation produces them.
   ///
   /// An event becomes visible when it has been sent and stored. A chunk of events (`trace`) is sent
-  /// when it is full. An add() that comes at least 0.1 s of real time after the last chunk also
-  /// sends all waiting events. A window is sent with the first event after the window's end on the
-  /// source's clock. close() sends the rest.
+  /// when it is full. Every 0.1 s of real time, the next add() sends all waiting events. A window
+  /// is sent with the first event after the window's end on the source's clock, or earlier if it is
+  /// large. close() sends the rest.
   ///
   /// Fails with kInvalidArgument if the event ends before the previous event, or before its own
   /// begin. Also fails with kInvalidArgument if the source does not have the event's rank or
@@ -118,8 +118,10 @@ class EventSource {
   /// run is over.
   Result<void> add(const SourceCall& call, Nanos timeout = 60 * kSecond);
 
-  /// Ends the ranks, delivers the remaining data and leaves the run. Fails with kTimedOut; the
-  /// message then says what is lost. Fails with kUnavailable when the run has already ended.
+  /// Ends the ranks, delivers the remaining data and leaves the run. Fails with kTimedOut if data
+  /// was not delivered until the timeout; the message then says how much is lost. Fails with
+  /// kUnavailable when the run has already ended, the front end was lost before the timeout, or
+  /// close() was called before.
   Result<void> close(Nanos timeout);
 
  private:

@@ -11,8 +11,9 @@
 // configuration. Waves are stored in the run's file (docs/streams.md) and then acknowledged. A run
 // has no multicasts.
 //
-// The leaf keeps a wave until the root has acknowledged it. While this process lives, the wave
-// arrives exactly once, even if nodes between the leaf and the root die.
+// The leaf keeps a wave until the root has acknowledged it. As long as the leaf is open, the wave
+// arrives exactly once, even if nodes between the leaf and the root die. Only streams that drop
+// waves when they are full may lose a wave.
 
 #include <cstddef>
 #include <cstdint>
@@ -46,12 +47,14 @@ struct LeafOptions {
   /// rank may join before MPI_Init, after MPI_Init, or both.
   std::string address{}, run{}, key{};
   std::string name{};  ///< Shown as the leaf's host; empty: the host's name.
-  /// Maximum size of unacknowledged data; memory is allocated only as used.
+  /// Size of the journal, which keeps the unacknowledged data. Its memory is allocated only as
+  /// used.
   std::size_t journal_bytes = 8u << 20;
   Threading threading = Threading::kOwnThread;
   Nanos join_limit = 30 * kSecond;
-  /// If the leaf has no front end for this long, it closes itself. The communication processes that
-  /// this leaf started also end. Undelivered data is lost.
+  /// If the leaf has no link to a parent or to the front end for this long, it closes itself.
+  /// Undelivered data is lost. The communication processes that this leaf starts have the same
+  /// limit.
   Nanos orphan_limit = 60 * kSecond;
 };
 
@@ -63,9 +66,10 @@ struct Received {
 };
 
 /// A leaf's handle of a stream. Copies are cheap. When the Leaf is destroyed, its streams are
-/// closed. A LeafStream is thread-safe, except with Threading::kCaller. Every call fails with
-/// kUnavailable when the tree or the stream is closed, and with kTimedOut after its timeout (ns
-/// from now). Coroutines resume on the library's thread. Calls on that thread never wait: every
+/// closed. A LeafStream is thread-safe, except with Threading::kCaller. Calls fail with
+/// kUnavailable when the tree is closed, and with kTimedOut after their timeout (ns from now).
+/// Sending and receiving also fail with kUnavailable when the stream is closed. A coroutine that
+/// has waited resumes on the library's thread. Blocking calls on that thread never wait: every
 /// timeout counts as 0.
 class LeafStream {
  public:
@@ -73,7 +77,7 @@ class LeafStream {
 
   /// Sends the next wave of this leaf; numbers ascend from 0. Returns when the leaf has accepted
   /// the wave into its queue. If journal and queue are full, send() waits on a blocking stream. On
-  /// other streams send() does not wait: the leaf gives up waves and counts them. Fails with
+  /// other streams send() does not wait: the leaf drops waves and counts them. Fails with
   /// kInvalidArgument if the stream's aggregation does not accept the fields, if the wave is larger
   /// than a quarter of journal_bytes, or if it does not fit into a frame of 16 MiB.
   Result<void> send(const wire::Fields& fields, Nanos timeout = 10 * kSecond);
@@ -88,13 +92,15 @@ class LeafStream {
   Awaitable<Result<void>> async_send_wave(std::uint64_t wave, const wire::Fields& fields,
                                           Nanos timeout);
 
-  /// Waits for the next multicast of this stream for this leaf. If the stream has a narrowing,
-  /// returns this leaf's part of the multicast. If a multicast is not for this leaf, the leaf sees
-  /// only a gap in the numbers.
+  /// Waits for the next multicast of this stream for this leaf. If the stream has a narrowing
+  /// (filters/narrowing.h), returns only this leaf's part of the multicast. If a multicast is not
+  /// for this leaf, the leaf sees only a gap in the numbers. Multicasts that arrived before the
+  /// stream was closed are returned first.
   Result<Received> receive(Nanos timeout);
   Awaitable<Result<Received>> async_receive(Nanos timeout);
 
-  /// Waits until the root has acknowledged all waves of all streams.
+  /// Waits until the root has acknowledged all waves of all streams. Fails with kUnavailable if the
+  /// leaf is closed before that.
   Result<void> flush(Nanos timeout);
   Awaitable<Result<void>> async_flush(Nanos timeout);
 
@@ -107,9 +113,9 @@ class LeafStream {
   std::string name_;
 };
 
-/// A leaf in this process. It is thread-safe, except with Threading::kCaller. Every call with a
-/// timeout fails with kUnavailable when the tree is closed, and with kTimedOut after the timeout. A
-/// process may have several leaves. Without the capture library, the first Leaf removes the key
+/// A leaf in this process. It is thread-safe, except with Threading::kCaller. stream() and
+/// receive() fail with kUnavailable when the tree is closed, and with kTimedOut after the timeout.
+/// A process may have several leaves. Without the capture library, the first Leaf removes the key
 /// from the environment. So a program with several leaves must read the key before it joins the
 /// first one, and pass the key to each leaf.
 ///
@@ -123,9 +129,9 @@ class Leaf {
   /// Joins the tree, and waits until the front end has assigned a place. Fails with
   /// kInvalidArgument when address, run, key or journal size is missing or not valid. Fails with
   /// kPermissionDenied when the front end refuses the key. Fails with kTimedOut after `join_limit`.
-  /// Fails with kUnavailable when the tree is closed meanwhile, or when no front end is reached for
-  /// `orphan_limit`. Fails with kExhausted or kInternal when the system refuses the thread or the
-  /// journal's memory.
+  /// Fails with kUnavailable when the tree is closed meanwhile, or when the front end is not
+  /// reached for `orphan_limit`. Fails with kExhausted or kInternal when the system refuses the
+  /// thread or the journal's memory.
   static Result<std::unique_ptr<Leaf>> join(const LeafOptions& options = {});
   /// Closes the leaf, and waits at most 1 s for the delivery of the remaining data. Must not run in
   /// a coroutine that the library resumed.
@@ -145,10 +151,13 @@ class Leaf {
   /// Only with Threading::kCaller: serves the links for `time` ns. With Threading::kOwnThread it
   /// stops the program.
   void serve(Nanos time);
-  /// Waits until the front end has closed the tree and all data is delivered.
+  /// Waits until the tree is closed or this leaf has left it. In both cases all data must be
+  /// delivered. Fails with kUnavailable if the leaf was closed for another reason. The message says
+  /// which.
   Result<void> wait_until_closed(Nanos timeout);
-  /// Delivers the remaining data and leaves the tree. Fails with kTimedOut; the message then says
-  /// what is lost.
+  /// Delivers the remaining data and leaves the tree. Fails with kTimedOut if data was not
+  /// delivered; the message then says how much is lost. Fails with kUnavailable if the leaf was
+  /// already closed for another reason.
   Result<void> close(Nanos timeout);
 
  private:

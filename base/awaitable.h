@@ -20,9 +20,9 @@ class Completion {
   /// operation should not take an item out of a queue.
   bool is_wanted() const { return state_->phase.load() != Phase::kAbandoned; }
 
-  /// Resumes the coroutine within this call. Exception: if the operation's Start function makes
-  /// this call, the coroutine resumes after the Start function has returned. Does nothing if the
-  /// coroutine was destroyed.
+  /// Resumes the coroutine within this call. Exception: while the operation's Start function runs,
+  /// the coroutine resumes only after the Start function has returned, on that thread. Does nothing
+  /// if the coroutine was destroyed.
   void operator()(T outcome) const {
     const auto state = state_;  // The resumed coroutine may destroy all other handles.
     state->outcome.emplace(std::move(outcome));
@@ -46,8 +46,8 @@ class Completion {
 };
 
 /// An operation that a coroutine awaits once; awaiting starts it. The coroutine resumes on the
-/// thread that ends the operation. This is a thread of the library, so the coroutine must not block
-/// this thread. If the operation ends during its start, the coroutine continues on the thread that
+/// thread that ends the operation. This is usually a thread of the library, so the coroutine must
+/// not block. If the operation ends during its start, the coroutine continues on the thread that
 /// awaited, and the stack does not grow.
 ///
 /// A coroutine may be destroyed while it waits; it is then not resumed. Destroy it on the thread

@@ -1,6 +1,6 @@
 #pragma once
 
-// Time is passed as a value. Logic takes `now` as an argument; only the event loops read a clock.
+// Time is passed as a value: most logic takes `now` as an argument and reads no clock itself.
 
 #include <cstdint>
 #include <limits>

@@ -17,9 +17,10 @@
 #include <toml++/toml.h>
 
 #include <cctype>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <sstream>
+#include <system_error>
 
 #include "base/text_file.h"
 
@@ -70,25 +71,28 @@ struct Unit {
   double factor;
 };
 
-// A number followed by one of the units; `bare` is the factor without a unit.
+// A decimal number without a sign, followed by one of the units; `bare` is the factor without a
+// unit.
 template <std::size_t N>
 Result<long long> parse_quantity(std::string_view text, const Unit (&units)[N], double bare,
                                  std::string_view example) {
-  const std::string copy(text);
-  char* end = nullptr;
-  const double number = std::strtod(copy.c_str(), &end);
-  const std::string_view unit(end);
+  // from_chars also reads a minus sign, "inf" and "nan".
+  const bool is_decimal =
+      !text.empty() && (text.front() == '.' || (text.front() >= '0' && text.front() <= '9'));
+  double number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   double factor = unit.empty() ? bare : 0;
   for (const Unit& u : units) {
     if (unit == u.name) factor = u.factor;
   }
   const double value = number * factor;
   const bool usable =
-      end != copy.c_str() && factor != 0 && std::isfinite(value) && value >= 0 && value < 9e18;
+      is_decimal && failure == std::errc() && factor != 0 && std::isfinite(value) && value < 9e18;
   if (!usable) {
     return unexpected(
         Code::kInvalidArgument,
-        "'" + copy + "' is not understood; write for example " + std::string(example));
+        "'" + std::string(text) + "' is not understood; write for example " + std::string(example));
   }
   return std::llround(value);
 }

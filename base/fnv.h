@@ -7,6 +7,7 @@
 
 namespace xylem {
 
+/// A value type; not thread-safe.
 class Fnv1a {
  public:
   /// Hashes with different `variant` are independent enough to be used together.

@@ -1,7 +1,6 @@
 #pragma once
 
-// Each kind of id is a separate type, so that a rank is never passed where a leaf is meant. Only
-// Rank and WorldId are shown to people.
+// Each kind of id is a separate type, so that a rank is never passed where a leaf is meant.
 
 #include <cstddef>
 #include <cstdint>

@@ -13,7 +13,7 @@
 namespace xylem {
 
 /// A set of unsigned numbers below 2^64 - 1. Sets of the same numbers compare equal. A set of one
-/// interval allocates no memory.
+/// interval allocates no memory. Not thread-safe.
 class IntervalSet {
  public:
   /// The numbers from `first` to `end` - 1. A set contains no empty intervals.

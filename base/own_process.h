@@ -1,6 +1,7 @@
 #pragma once
 
 // Process setup for xylem's own programs and for programs that they start on behalf of the user.
+// No function here fails: if the system refuses a change, the process stays as it is.
 
 namespace xylem {
 
@@ -19,7 +20,8 @@ void open_standard_streams();
 void stretch_limits();
 
 /// Lets the system run this process on every processor that it may use. A launcher may have bound
-/// the process to one processor of its job.
+/// the process to one processor of its job. Concerns the calling thread and the threads that it
+/// starts later.
 void use_all_processors();
 
 }  // namespace xylem

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <ctime>
 #include <limits>
 
 namespace xylem {
@@ -40,6 +41,15 @@ std::string duration_text(Nanos ns) {
 }
 
 std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+std::string date_text(Nanos realtime_ns) {
+  const std::time_t seconds = realtime_ns / kSecond;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text.data();
+}
 
 std::string bytes_text(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);

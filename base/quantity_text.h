@@ -16,6 +16,8 @@ std::string count_text(std::uint64_t count);
 std::string duration_text(Nanos ns);
 /// Gives "12.3 %" for 0.123.
 std::string percent_text(double share);
+/// The date of `realtime_ns` nanoseconds since 1970: "2026-11-23 00:28:42 UTC".
+std::string date_text(Nanos realtime_ns);
 /// For example "999 B", "1.23 KiB", "12.3 MiB".
 std::string bytes_text(std::uint64_t bytes);
 

@@ -22,7 +22,9 @@ std::string shell_quoted(std::string_view text) {
 std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
-    const bool plain = !word.empty() && std::ranges::all_of(word, [](char c) {
+    // A shell reads a first word such as A=b as an assignment, unless it is quoted.
+    const bool may_assign = line.empty() && word.find('=') != std::string::npos;
+    const bool plain = !word.empty() && !may_assign && std::ranges::all_of(word, [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("@%+=:,./_-", c) != nullptr;
     });
     if (!line.empty()) line += ' ';

@@ -6,8 +6,8 @@
 
 namespace xylem {
 
-/// Returns the beginning of `text` in single quotes, for error messages. Characters that are not
-/// printable ASCII become `?`.
+/// Returns the first 60 bytes of `text` in single quotes, for error messages. "..." stands for the
+/// rest. Characters that are not printable ASCII become `?`.
 std::string quoted(std::string_view text);
 
 /// Returns `text` in single quotes, so that a POSIX shell reads it unchanged.

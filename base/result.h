@@ -1,8 +1,7 @@
 #pragma once
 
 // The result of an operation that may fail: a value, or an error with a code for programs and a
-// sentence for people. The names are the same as in C++23's std::expected, so that std::expected
-// can replace this header.
+// sentence for people. The members have the same names as those of C++23's std::expected.
 
 #include <string>
 #include <utility>
@@ -42,7 +41,7 @@ inline Unexpected unexpected(Code code, std::string message) {
 }
 
 /// Either a T or an Error. Calling value() on an error, or error() on a value, is a bug and stops
-/// the program.
+/// the program. A value type; not thread-safe.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -71,7 +70,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// Success without a value, or an Error.
+/// Success without a value, or an Error. Not thread-safe.
 template <>
 class [[nodiscard]] Result<void> {
  public:

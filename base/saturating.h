@@ -12,12 +12,12 @@ namespace xylem {
 template <std::integral T>
 constexpr T saturating_cast(double value) {
   // As a double, the maximum of T rounds up to a power of two that T cannot represent.
-  constexpr auto kLeast = static_cast<double>(std::numeric_limits<T>::min());
+  constexpr auto kMin = static_cast<double>(std::numeric_limits<T>::min());
   constexpr T kHalf = std::numeric_limits<T>::max() / 2 + 1;
   constexpr double kBeyond = 2 * static_cast<double>(kHalf);
   if (value != value) return 0;
   if (value >= kBeyond) return std::numeric_limits<T>::max();
-  return value <= kLeast ? std::numeric_limits<T>::min() : static_cast<T>(value);
+  return value <= kMin ? std::numeric_limits<T>::min() : static_cast<T>(value);
 }
 
 template <std::integral T>

@@ -5,8 +5,15 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/nearest_word.h"
 
 namespace xylem {
+
+std::string choices_text(const std::vector<std::string>& choices) {
+  std::string text;
+  for (const std::string& choice : choices) text += (text.empty() ? "" : "|") + choice;
+  return text;
+}
 
 const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name) {
   const auto it = std::ranges::find(values, name, &SettingValue::name);
@@ -48,7 +55,8 @@ Result<std::string> to_choice(const SettingValue& setting,
   if (std::ranges::find(choices, setting.value) != choices.end()) return setting.value;
   std::string list;
   for (const std::string& choice : choices) list += (list.empty() ? "" : ", ") + choice;
-  return bad_setting(setting, "'" + setting.value + "' is not one of " + list);
+  return bad_setting(setting, "'" + setting.value + "' is not one of " + list +
+                                  did_you_mean(setting.value, choices));
 }
 
 }  // namespace xylem

@@ -15,7 +15,7 @@
 //   }
 //   Result<PumpOptions> options = read_section(pump_section(), values);
 //
-// No other code repeats the name, default, limits or help. To add a setting, add an entry to the
+// No other code repeats the default, the limits or the help. To add a setting, add an entry to the
 // Section.
 
 #include <cstdint>
@@ -38,7 +38,13 @@ struct Setting {
   std::string default_value;
   bool is_switch;  ///< On the command line it needs no value; elsewhere it is true or false.
   std::string help;
+  /// What `--help` shows for a value: "FILE", "TIME", "LIST", "N", or the words of a closed set as
+  /// "profile|trace". Completion offers these words.
+  std::string value_name = "TEXT";
 };
+
+/// The words of a closed set as a value's name: "profile|trace".
+std::string choices_text(const std::vector<std::string>& choices);
 
 /// A value as text, and its source for error messages.
 struct SettingValue {
@@ -49,7 +55,8 @@ struct SettingValue {
   bool is_default() const { return source == "default"; }
 };
 
-/// Returns the value of the setting `name`. `values` must contain this setting.
+/// Returns the value of the setting `name`. A setting that `values` does not contain is a bug and
+/// stops the program.
 const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name);
 
 /// An error about a value. Its message begins with the source.
@@ -66,7 +73,8 @@ Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t max);
 /// message, for example "from 1s to 1h".
 Result<Nanos> to_duration(const SettingValue& setting, Nanos min, Nanos max,
                           const std::string& range);
-/// Returns the text if it is one of `choices`.
+/// Returns the text if it is one of `choices`. The error message lists them, and names the one that
+/// the text is a misspelling of.
 Result<std::string> to_choice(const SettingValue& setting, const std::vector<std::string>& choices);
 /// Converts the text with `parse`. If `parse` fails, the error message has the source, then the
 /// message of `parse`.
@@ -143,8 +151,9 @@ Result<void> assign(Field& field, Result<Value> value) {
 }
 
 template <typename Options>
-Option<Options> text_option(const char* name, std::string Options::*field, const char* help) {
-  return {{name, Options{}.*field, false, help},
+Option<Options> text_option(const char* name, std::string Options::*field, const char* help,
+                            const char* value_name = "TEXT") {
+  return {{name, Options{}.*field, false, help, value_name},
           [field](const SettingValue& it, Options& options) -> Result<void> {
             options.*field = it.value;
             return {};
@@ -153,7 +162,7 @@ Option<Options> text_option(const char* name, std::string Options::*field, const
 
 template <typename Options>
 Option<Options> switch_option(const char* name, bool Options::*field, const char* help) {
-  return {{name, Options{}.*field ? "true" : "false", true, help},
+  return {{name, Options{}.*field ? "true" : "false", true, help, "true|false"},
           [field](const SettingValue& it, Options& options) {
             return assign(options.*field, to_switch(it));
           }};
@@ -165,7 +174,7 @@ Option<Options> word_option(const char* name, bool Options::*field, const std::s
                             const std::string& when_true, const char* help) {
   std::vector<std::string> words = {when_false, when_true};
   if (Options{}.*field) std::swap(words[0], words[1]);  // The default is named first.
-  return {{name, words[0], false, help},
+  return {{name, words[0], false, help, choices_text(words)},
           [field, words, when_true](const SettingValue& it, Options& options) -> Result<void> {
             const auto word = to_choice(it, words);
             if (!word) return unexpected(word.error());
@@ -177,7 +186,7 @@ Option<Options> word_option(const char* name, bool Options::*field, const std::s
 template <typename Options>
 Option<Options> choice_option(const char* name, std::string Options::*field,
                               const std::vector<std::string>& choices, const char* help) {
-  return {{name, Options{}.*field, false, help},
+  return {{name, Options{}.*field, false, help, choices_text(choices)},
           [field, choices](const SettingValue& it, Options& options) {
             return assign(options.*field, to_choice(it, choices));
           }};
@@ -187,7 +196,7 @@ Option<Options> choice_option(const char* name, std::string Options::*field,
 template <typename Options, typename Number>
 Option<Options> number_option(const char* name, Number Options::*field, std::uint64_t max,
                               const char* help) {
-  return {{name, std::to_string(Options{}.*field), false, help},
+  return {{name, std::to_string(Options{}.*field), false, help, "N"},
           [field, max](const SettingValue& it, Options& options) {
             return assign(options.*field, to_number(it, max));
           }};
@@ -197,7 +206,7 @@ Option<Options> number_option(const char* name, Number Options::*field, std::uin
 template <typename Options>
 Option<Options> duration_option(const char* name, Nanos Options::*field, Nanos min, Nanos max,
                                 const char* range, const char* help) {
-  return {{name, print_duration(Options{}.*field), false, help},
+  return {{name, print_duration(Options{}.*field), false, help, "TIME"},
           [field, min, max, range](const SettingValue& it, Options& options) {
             return assign(options.*field, to_duration(it, min, max, range));
           }};

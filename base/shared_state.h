@@ -51,7 +51,7 @@ class SharedState {
     /// The value must not be used between unlock() and lock().
     void unlock() { lock_.unlock(); }
     void lock() { lock_.lock(); }
-    /// Returns false if try_lock() has failed.
+    /// Returns false after unlock(), and if try_lock() has failed.
     explicit operator bool() const { return lock_.owns_lock(); }
 
    private:

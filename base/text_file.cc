@@ -15,7 +15,7 @@
 namespace xylem {
 
 Result<std::string> read_text_file(const std::string& path, std::string_view what,
-                                   std::size_t most) {
+                                   std::size_t max_bytes) {
   const std::string kind(what);
   std::error_code failure;
   const auto status = std::filesystem::status(path, failure);
@@ -36,9 +36,9 @@ Result<std::string> read_text_file(const std::string& path, std::string_view wha
   // never end.
   std::string text;
   char piece[1 << 16];
-  while (text.size() <= most) {
+  while (text.size() <= max_bytes) {
     stream.read(piece,
-                static_cast<std::streamsize>(std::min(sizeof piece, most + 1 - text.size())));
+                static_cast<std::streamsize>(std::min(sizeof piece, max_bytes + 1 - text.size())));
     text.append(piece, static_cast<std::size_t>(stream.gcount()));
     if (!stream) break;
   }

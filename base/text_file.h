@@ -14,11 +14,11 @@ namespace xylem {
 constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
 
 /// Reads a file or a pipe. `what` is the kind of file for error messages, for example "topology
-/// file". Reads at most `most` + 1 bytes, so that the caller can detect and refuse a longer text.
-/// Fails with kNotFound, kPermissionDenied, kInvalidArgument (a folder) or kInternal when the file
-/// cannot be read. The message begins with the path.
+/// file". Reads at most `max_bytes` + 1 bytes, so that the caller can detect and refuse a longer
+/// text. Fails with kNotFound, kPermissionDenied, kInvalidArgument (a folder) or kInternal when the
+/// file cannot be read. The message begins with the path.
 Result<std::string> read_text_file(const std::string& path, std::string_view what,
-                                   std::size_t most = kMaxTextBytes);
+                                   std::size_t max_bytes = kMaxTextBytes);
 
 /// Writes a new file, completely or not at all. From the start, the file's mode is `mode` without
 /// the bits of the umask. With `overwrite`, the new file replaces an existing file. Without

@@ -8,7 +8,8 @@
 
 namespace xylem {
 
-/// Closes its descriptor when destroyed. Movable, not copyable. -1 means no descriptor.
+/// Closes its descriptor when destroyed. Movable, not copyable. -1 means no descriptor. Not
+/// thread-safe.
 class UniqueFd {
  public:
   UniqueFd() = default;

@@ -19,9 +19,9 @@ namespace xylem {
 /// Any thread may call add(); only the loop's thread calls the other functions. Attempts are called
 /// without a lock, so an attempt may add other attempts.
 ///
-/// The memory of an attempt is freed when the attempt succeeds, not at the deadline. So a program
-/// that awaits each wave with a timeout of an hour keeps no memory of earlier waves. Timers cannot
-/// be cancelled. So a new timer is requested only if all running timers end after the next
+/// The memory of an attempt is freed when the attempt succeeds, not at the deadline. A program that
+/// awaits each wave with a timeout of an hour therefore keeps no memory of earlier waves. Timers
+/// cannot be cancelled. A new timer is requested only if all running timers end after the next
 /// deadline. The number of timers depends on the number of different timeouts, not on the number of
 /// calls.
 class Waiters {

@@ -22,11 +22,16 @@ std::string counted(std::size_t number, const char* what) {
 }  // namespace
 
 std::string account_sentence(const frontend::SessionOutcome& outcome, const std::string& store,
-                             bool keeps_old) {
+                             bool keeps_old, const launch::Refusal& refusal) {
   if (!outcome.holds_something && outcome.account.empty()) {
-    return "no MPI process has registered (perhaps there is none, its MPI is linked statically, it "
-           "makes no call that xylem sees, or its launcher passes no environment: see `xylem "
-           "exec`)" +
+    const std::string perhaps =
+        "perhaps there is none, its MPI is linked statically, it makes no call that xylem sees, or "
+        "its launcher passes no environment: see `xylem exec`";
+    const std::string why = refusal.clause.empty() ? " (" + perhaps + ")"
+                            : refusal.is_certain
+                                ? ": " + refusal.clause
+                                : " (" + refusal.clause + "; otherwise " + perhaps + ")";
+    return "no MPI process has registered" + why +
            (outcome.trouble.empty() ? "" : ", and " + outcome.trouble) + "; " +
            (keeps_old ? "the run before stays in " + store : store);
   }
@@ -49,8 +54,8 @@ std::string account_sentence(const frontend::SessionOutcome& outcome, const std:
 }
 
 void print_account_line(const frontend::SessionOutcome& outcome, const std::string& store,
-                        bool keeps_old) {
-  std::fprintf(stderr, "xylem: %s\n", account_sentence(outcome, store, keeps_old).c_str());
+                        bool keeps_old, const launch::Refusal& refusal) {
+  std::fprintf(stderr, "xylem: %s\n", account_sentence(outcome, store, keeps_old, refusal).c_str());
 }
 
 }  // namespace xylem

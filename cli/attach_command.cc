@@ -16,6 +16,7 @@
 
 #include "base/config.h"
 #include "cli/command_line.h"
+#include "cli/exit_code.h"
 #include "cli/front_end_start.h"
 #include "cli/settings.h"
 #include "frontend/service_options.h"
@@ -25,8 +26,6 @@
 namespace xylem {
 namespace {
 
-constexpr int kNobody = 1;
-constexpr int kAgentsLost = 1;
 // ssh's own patience with a host that does not answer may be two minutes; nobody waits so long for
 // the others.
 constexpr Nanos kReadyPatience = 30 * kSecond;
@@ -64,7 +63,7 @@ int interrupting_signal(Nanos patience) {
   return signal > 0 && signal != SIGCHLD ? signal : 0;
 }
 
-std::string counted(std::size_t number, const char* what) {
+std::string number_of(std::size_t number, const char* what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
@@ -88,7 +87,7 @@ Census count(const launch::LaunchedAgents& agents) {
 }
 
 std::string watched(const Census& census) {
-  return counted(census.ranks, "rank") + " on " + counted(census.hosts, "host");
+  return number_of(census.ranks, "rank") + " on " + number_of(census.hosts, "host");
 }
 
 enum class Arrival { kThere, kInterrupted, kIncomplete };
@@ -139,11 +138,11 @@ int watch_to_the_end(Started& started, const launch::AttachPlan& plan, const Run
   const std::string failures_before = started.agents->failures();
   if (arrival == Arrival::kInterrupted) {
     abandon(started);
-    return 128 + signal;
+    return kExitSignal + signal;
   }
   if (!is_anybody(census, plan, failures_before)) {
     abandon(started);  // A name that was mistyped must not cost a record.
-    return kNobody;
+    return kExitFailure;
   }
   if (!options.quiet) say("watching " + watched(census) + "; " + store_of(options));
   const std::string until = watch(started, how.duration);
@@ -155,7 +154,7 @@ int watch_to_the_end(Started& started, const launch::AttachPlan& plan, const Run
   if (failures != failures_before) {
     say("attach: after " + std::string(seconds) + ": " + failures +
         "; what was not yet stored there is lost; " + store_of(options));
-    return kAgentsLost;
+    return kExitFailure;
   }
   if (!options.quiet) {
     say(watched(census) + " watched for " + seconds + ", " + until + "; " + store_of(options));
@@ -205,16 +204,21 @@ void add_attach_command(CLI::App& app, int& code) {
   };
   CLI::App* verb = app.add_subcommand(
       "attach", "Watch a job that is already running: xylem attach --pid LAUNCHER [OPTIONS]");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto flags = std::make_shared<Flags>(*verb);
   launch::AttachTarget& target = flags->how.target;
   verb->add_option("--pid", target.pid,
-                   "Process id of the job's launcher (mpirun, srun) on this host");
-  verb->add_option("--jobid", target.job, "Slurm job number");
-  verb->add_option("--hosts", target.hosts, "Look for ranks on these hosts, as in node[01-16]");
+                   "Process id of the job's launcher (mpirun, srun) on this host")
+      ->type_name("LAUNCHER");
+  verb->add_option("--jobid", target.job, "Slurm job number")->type_name("JOB");
+  verb->add_option("--hosts", target.hosts, "Look for ranks on these hosts, as in node[01-16]")
+      ->type_name("LIST");
   verb->add_option("--match", target.match,
-                   "Only ranks whose program's file name matches this shell pattern");
+                   "Only ranks whose program's file name matches this shell pattern")
+      ->type_name("PATTERN");
   verb->add_option("--duration", flags->duration,
-                   "How long to watch, as in 10s or 5m [until the ranks have ended]");
+                   "How long to watch, as in 10s or 5m [until the ranks have ended]")
+      ->type_name("TIME");
   verb->callback([flags, &code, verb] {
     const auto options = check(flags->settings);
     if (!options) {

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/config.h"
+#include "base/nearest_word.h"
 #include "base/printable_text.h"
+#include "cli/exit_code.h"
 
 namespace xylem {
 namespace {
@@ -13,6 +16,15 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
   return text;
+}
+
+/// " (did you mean --store?)" for a mistyped option of `app`; "" otherwise.
+std::string meant_option(const CLI::App& app, const std::string& typed) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return did_you_mean(typed.substr(0, typed.find('=')), names);
 }
 
 }  // namespace
@@ -32,7 +44,7 @@ Result<std::vector<std::string>> command_of(const CLI::App& verb, const CommandL
   if (!words.empty() && words.front().starts_with("-")) {
     return unexpected(Code::kInvalidArgument,
                       words.front() + " is not an option of xylem " + verb.get_name() +
-                          "; `xylem " + verb.get_name() +
+                          meant_option(verb, words.front()) + "; `xylem " + verb.get_name() +
                           " --help` lists them, and a command goes behind --");
   }
   if (!words.empty() && line.has_dashes) words.emplace_back("--");
@@ -48,22 +60,36 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     for (const CLI::App* verb : app.get_subcommands(nullptr)) verbs.push_back(verb->get_name());
     std::string what = "a verb is missing";
     if (!strays.empty() && strays.front().starts_with("-")) {
-      what = strays.front() + " is not an option of xylem";
+      what = strays.front() + " is not an option of xylem" + meant_option(app, strays.front());
     } else if (!strays.empty()) {
-      what = "'" + strays.front() + "' is not a verb of xylem";
+      what =
+          "'" + strays.front() + "' is not a verb of xylem" + did_you_mean(strays.front(), verbs);
     }
     return what + "; the verbs are " + joined(verbs, ", ") + ", and `xylem --help` tells more";
   }
   const std::string verb = chosen.front()->get_name();
   const std::vector<std::string> surplus = chosen.front()->remaining();
-  const std::string what =
-      surplus.empty() ? error.what() : "not expected: '" + joined(surplus, "', '") + "'";
+  std::string what = error.what();
+  if (!surplus.empty()) what = "not expected: '" + joined(surplus, "', '") + "'";
+  for (const std::string& word : surplus) {
+    if (word.starts_with("-")) what += meant_option(*chosen.front(), word);
+  }
   return verb + ": " + what + "; `xylem " + verb + " --help` tells more";
+}
+
+CLI::Option* add_time_option(CLI::App& verb, const std::string& name, Nanos& value,
+                             const std::string& help) {
+  const auto read = [&value, name](const std::string& text) {
+    const auto time = parse_duration(text);
+    if (!time) throw CLI::ValidationError(name, time.error().message);
+    value = *time;
+  };
+  return verb.add_option_function<std::string>(name, read, help)->type_name("TIME");
 }
 
 int fail_usage(const std::string& sentence) {
   std::fprintf(stderr, "xylem: %s\n", printable(sentence).c_str());
-  return kUsageError;
+  return kExitUsage;
 }
 
 }  // namespace xylem

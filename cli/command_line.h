@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 
 namespace CLI {
 class App;
+class Option;
 class ParseError;
 }  // namespace CLI
 
@@ -23,6 +25,7 @@ struct CommandLine {
   bool has_dashes = false;           ///< There is such a `--`.
 };
 
+/// Splits the words of a command line; never fails.
 CommandLine split_command_line(std::span<const std::string> words);
 
 /// The command of `verb` (`run` or `exec`), after parsing. It begins with the words that CLI11 did
@@ -31,13 +34,15 @@ CommandLine split_command_line(std::span<const std::string> words);
 /// be started as a command.
 Result<std::vector<std::string>> command_of(const CLI::App& verb, const CommandLine& line);
 
-/// What is wrong with the words that `app` has refused, and where to read more, as one sentence.
+/// What is wrong with the words that `app` has refused, and where to read more, as one sentence. If
+/// a verb or an option looks mistyped, the sentence names the right one.
 std::string explain(const CLI::App& app, const CLI::ParseError& error);
 
-/// The exit code of wrong usage.
-constexpr int kUsageError = 2;
+/// Adds an option whose value is a time with a unit, as in 10s. A wrong time is wrong usage.
+CLI::Option* add_time_option(CLI::App& verb, const std::string& name, Nanos& value,
+                             const std::string& help);
 
-/// Prints "xylem: SENTENCE" to standard error and returns kUsageError.
+/// Prints "xylem: SENTENCE" to standard error and returns kExitUsage.
 int fail_usage(const std::string& sentence);
 
 }  // namespace xylem

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/argv.h"
+#include "cli/exit_code.h"
 #include "launch/environment_file.h"
 #include "launch/launch.h"
 
@@ -37,15 +38,17 @@ int exec_rank(const std::string& env_file, const std::vector<std::string>& comma
   ::execvp(argv[0], argv.data());
   const int error = errno;
   fail_usage(command.front() + ": cannot be started: " + std::strerror(error));
-  return error == EACCES ? 126 : 127;
+  return error == EACCES ? kExitNotExecutable : kExitNotFound;
 }
 
 void add_exec_command(CLI::App& app, const CommandLine& line, int& code) {
   CLI::App* verb = app.add_subcommand(
       "exec", "Start one rank under capture, for launchers that pass no environment");
   verb->prefix_command();
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto env_file = std::make_shared<std::string>();
-  verb->add_option("--env-file", *env_file, "Environment written by xylem serve --env-file");
+  verb->add_option("--env-file", *env_file, "Environment written by xylem serve --env-file")
+      ->type_name("FILE");
   verb->callback([verb, env_file, &line, &code] {
     const auto command = command_of(*verb, line);
     code = command ? exec_rank(*env_file, *command) : fail_usage(command.error().message);

@@ -88,8 +88,7 @@ launch::Setup make_setup(const RunOptions& options, const std::vector<std::strin
   }
   setup.store = store_of(options);
   setup.counts_calls = reach == Reach::kJob;
-  setup.run_folder = launch::run_folder(setup.run);
-  // A seam for the tests: what statfs would say of the store's file system.
+  // Only for tests (tests/integration/README.md): the type of the store's file system.
   const char* pretend = std::getenv("XYLEM_PRETEND_FILE_SYSTEM");
   if (pretend != nullptr) setup.pretend_file_system = std::strtol(pretend, nullptr, 0);
   return setup;

@@ -41,7 +41,8 @@ struct Started {
 /// Starts the front end of a run. `command` is stored in the run. It is the job's command; without
 /// a job it is xylem's own, for example `xylem serve`. With Reach::kJob inside a Slurm allocation,
 /// agents are started too. An agent that does not start is no failure; a sentence about it is
-/// printed. After a failure nothing is left behind.
+/// printed. After a failure nothing is left behind. Fails if find_installation(), check_preload(),
+/// listen_for_run(), copy_plugin() or FrontEndProcess::start() fails.
 Result<Started> start_front_end(const RunOptions& options, const std::vector<std::string>& command,
                                 Reach reach);
 
@@ -52,7 +53,7 @@ launch::AgentLaunchOptions agent_launch(const Started& started, const std::strin
 std::optional<Nanos> attend(Started& started);
 
 /// Tells the front end that the job has ended and waits until all data is stored. Then ends the
-/// launched agents and removes the run's folder.
+/// launched agents and removes the run's folder. If the front end fails, prints a sentence.
 void finish(Started& started, int exit_code);
 
 /// Call it instead of finish() if the job was not started. The run leaves no store, and the store

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -18,7 +19,6 @@
 #include "base/own_process.h"
 #include "base/this_host.h"
 #include "cli/account_line.h"
-#include "cli/live_runs.h"
 #include "cli/run_options.h"
 #include "cli/version.h"
 #include "frontend/run_streams.h"
@@ -26,6 +26,9 @@
 #include "frontend/stream_fold.h"
 #include "launch/comm_process_launch.h"
 #include "launch/front_end_process.h"
+#include "launch/launch.h"
+#include "launch/live_runs.h"
+#include "launch/refusal.h"
 #include "launch/setup.h"
 #include "net/runtime.h"
 #include "storage/write/recorder.h"
@@ -100,15 +103,13 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   // The front end's Unix socket is in this folder.
   backend::RunFolder folder(launch::front_end_folder(setup->run));
   folder.hold();
-  note_live_run(setup->run, live_path);
+  launch::note_live_run(setup->run, live_path);
 
   frontend::SessionOptions options;
   options.plan = plan->session;
   options.streams = streams->specs;
   options.control_fd = control_fd;
-  options.agent_expected = [&setup] {
-    return launch::has_agent_folder(setup->run, setup->run_folder);
-  };
+  options.agent_expected = [&setup] { return launch::has_agent_folder(setup->run); };
   options.remote = setup->remote;
   options.launcher = launcher->get();
   options.past = std::move(past);
@@ -124,8 +125,11 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   recorder->reset();
   const frontend::SessionOutcome& outcome = session.outcome();
   const bool keeps_old = record->end(!outcome.abandoned, outcome.holds_something);
+  const std::vector<std::string> environment = launch::current_environment();
   if (setup->counts_calls && !plan->quiet && !outcome.abandoned) {
-    print_account_line(outcome, setup->store, keeps_old);
+    print_account_line(outcome, setup->store, keeps_old,
+                       launch::refused_launch(setup->command, launch::variable(environment, "PATH"),
+                                              environment, outcome.exit_code, ::geteuid() == 0));
   }
   launch::send_answer(control_fd, "done");
   return code;

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/printable_text.h"
+#include "cli/exit_code.h"
 #include "cli/place_options.h"
 #include "cli/place_text.h"
 #include "launch/launch.h"
@@ -60,14 +61,15 @@ Result<void> show(const PlaceOptions& options, const std::vector<std::string>& e
 int run_place(const PlaceOptions& options, const std::vector<std::string>& environment,
               std::ostream& out, std::ostream& err) {
   const auto shown = show(options, environment, out, err);
-  if (shown) return 0;
+  if (shown) return kExitSuccess;
   err << "xylem: " << printable(shown.error().message) << '\n';
-  return 2;
+  return kExitUsage;
 }
 
 void add_place_command(CLI::App& app, int& code) {
   CLI::App* command =
       app.add_subcommand("place", "Plan and explain the tree for given hosts; starts nothing");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto flags = std::make_shared<SettingFlags>(*command, place_settings());
   const auto formats = std::make_shared<std::map<PlaceFormat, bool>>();
   const auto add_format = [&](const char* flag, PlaceFormat format, const char* what) {
@@ -87,7 +89,7 @@ void add_place_command(CLI::App& app, int& code) {
     auto values = flags->layered(environment);
     if (!values) {
       std::cerr << "xylem: " << values.error().message << '\n';
-      code = 2;
+      code = kExitUsage;
       return;
     }
     PlaceOptions options{*std::move(values), config_file(flags->config(), environment)};

@@ -44,12 +44,16 @@ tree::Host make_host(std::string name, std::uint32_t back_ends, std::uint64_t pr
 
 // ---- hosts ----
 
-Source from_slots(const std::vector<tree::HostSlots>& slots) {
+/// The launcher starts nothing on a host without slots, so there is no agent, and no communication
+/// process either. `what` names the source in the error message.
+Result<Source> from_slots(const std::vector<tree::HostSlots>& slots, const std::string& what) {
   Source source;
   for (const tree::HostSlots& host : slots) {
-    source.hosts.push_back(make_host(host.name, host.slots > 0 ? 1 : 0, host.slots));
+    if (host.slots > 0) source.hosts.push_back(make_host(host.name, 1, host.slots));
   }
-  return source;
+  if (!source.hosts.empty()) return source;
+  return unexpected(Code::kInvalidArgument,
+                    what + ": no host has a slot, so a launcher starts nothing; write slots=4");
 }
 
 Result<Source> from_list(const SettingValue& setting) {
@@ -71,13 +75,13 @@ Result<Source> from_slurm(const std::vector<std::string>& environment) {
   const auto slots =
       tree::slurm_slots(nodes, launch::variable(environment, "SLURM_TASKS_PER_NODE"));
   if (!slots) return unexpected(slots.error());
-  return from_slots(*slots);
+  return from_slots(*slots, "SLURM_TASKS_PER_NODE");
 }
 
 Result<Source> from_host_file(const std::string& path) {
   const auto slots = tree::read_host_file(path);
   if (!slots) return unexpected(slots.error());
-  return from_slots(*slots);
+  return from_slots(*slots, path);
 }
 
 Result<Source> from_recorded(const std::string& path) {
@@ -184,6 +188,11 @@ class RequestReader {
     if (!ranks) return unexpected(ranks.error());
     const auto cores = counts("cores");
     if (!cores) return unexpected(cores.error());
+    if (*cores && std::ranges::count(**cores, 0u) != 0) {
+      return bad_setting(setting("cores"),
+                         "a host cannot have 0 cores; to keep communication processes off a host, "
+                         "use --exclude");
+    }
     if (*back_ends && *ranks) {
       return bad_setting(setting("ranks"), "processes are told by " + setting("back-ends").source +
                                                " too; leave out one of the two");
@@ -296,23 +305,25 @@ class RequestReader {
 const std::vector<Setting>& place_settings() {
   static const std::vector<Setting> kSettings = [] {
     std::vector<Setting> settings = {
-        {"hosts", "", false, "Hosts of the job, as in node[01-16,20],login"},
-        {"host-file", "", false, "Take hosts and slots from an MPI host file"},
-        {"recorded", "", false, "Take hosts and their measurements from a run's file"},
+        {"hosts", "", false, "Hosts of the job, as in node[01-16,20],login", "LIST"},
+        {"host-file", "", false, "Take hosts and slots from an MPI host file", "FILE"},
+        {"recorded", "", false, "Take hosts and their measurements from a run's file", "FILE"},
         {"slurm", "false", true,
          "Take hosts from the Slurm job of the environment [if no other option names hosts]"},
-        {"back-ends", "", false,
-         "Back ends of each host, as in 8,2,2,0 or 4(x3),2, or one for all"},
-        {"ranks", "", false, "Ranks of each host; each host with ranks has one back end"},
+        {"back-ends", "", false, "Back ends of each host, as in 8,2,2,0 or 4(x3),2, or one for all",
+         "N,N,..."},
+        {"ranks", "", false, "Ranks of each host; each host with ranks has one back end",
+         "N,N,..."},
         {"cores", "", false,
-         "Cores of each host, the maximum number of communication processes there"},
+         "Cores of each host, the maximum number of communication processes there", "N,N,..."},
         {"comm-processes", "", false,
-         "Number of communication processes, all below the front end; replaces --topology"},
+         "Number of communication processes, all below the front end; replaces --topology", "N"},
         {"topology", "kary:16", false,
-         "flat, kary:K, balanced:DEPTHxFANOUT, binomial:ORDER, or a topology file"},
-        {"placement", "even", false, "Policy that chooses the hosts: even or fuzzy"},
-        {"facts", "", false, "Table of facts of hosts: idle, memory, ..."},
-        {"front-end", "", false, "Name of the front end's host [the recorded one, else this one]"},
+         "flat, kary:K, balanced:DEPTHxFANOUT, binomial:ORDER, or a topology file", "SHAPE"},
+        {"placement", "even", false, "Policy that chooses the hosts: even or fuzzy", "even|fuzzy"},
+        {"facts", "", false, "Table of facts of hosts: idle, memory, ...", "FILE"},
+        {"front-end", "", false, "Name of the front end's host [the recorded one, else this one]",
+         "NAME"},
         placement::extra_hosts_setting(),
     };
     append(settings, settings_of(placement::room_section()));

@@ -40,6 +40,8 @@ Result<void> recall_settings(std::vector<SettingValue>& values, std::vector<Conf
 ///
 /// - Processes of a host: the number in `back-ends` or `ranks`, else the slots in a host file or
 ///   the tasks in Slurm. In a bare list of hosts each host has one process.
+/// - A host with 0 slots or tasks is left out: the launcher starts nothing there. `extra-hosts` may
+///   name it.
 /// - Back ends of a host: the number in `back-ends`, else one if the host has any process, as under
 ///   `xylem run`.
 /// - A recorded run gives hosts with one back end each. If its tree was placed by facts, it gives

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "storage/read/query.h"
+#include "viz/reply.h"
 
 namespace xylem {
 namespace {
@@ -90,11 +91,13 @@ std::string place_json(const placement::Plan& plan, std::span<const tree::Host> 
   std::size_t back_ends = 0;
   for (const tree::Host& host : hosts) back_ends += host.back_ends;
   return fmt::format(
-      "{{\n  \"placement\": \"{}\",\n  \"front_end\": {},\n  \"comm_processes\": {{{}}},\n"
+      "{{\n  \"version\": {},\n  \"view\": \"place\",\n  \"placement\": \"{}\",\n  \"front_end\": "
+      "{},\n  \"comm_processes\": {{{}}},\n"
       "  \"hosts\": [{}],\n  \"nodes\": [{}],\n  \"fanout\": {},\n  \"topology\": {}\n}}\n",
-      plan.even ? "even" : (plan.fuzzy ? "fuzzy" : "file"), quoted(plan.topology.front_end().host),
-      counts, json_hosts(plan, hosts, room, carried), json_nodes(plan, hosts),
-      placement::fanout(back_ends, plan.internal_leaves.size()), quoted(print(plan.topology)));
+      viz::kApiVersion, plan.even ? "even" : (plan.fuzzy ? "fuzzy" : "file"),
+      quoted(plan.topology.front_end().host), counts, json_hosts(plan, hosts, room, carried),
+      json_nodes(plan, hosts), placement::fanout(back_ends, plan.internal_leaves.size()),
+      quoted(print(plan.topology)));
 }
 
 std::string place_dot(const placement::Plan& plan, std::span<const tree::Host> hosts) {

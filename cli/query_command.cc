@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -11,8 +12,11 @@
 #include <vector>
 
 #include "base/printable_text.h"
+#include "cli/exit_code.h"
+#include "cli/known_runs.h"
 #include "cli/spooled_output.h"
 #include "storage/read/query.h"
+#include "viz/reply.h"
 
 namespace xylem {
 namespace {
@@ -57,7 +61,7 @@ std::size_t width_of(const std::string& text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-class TableSink final : public storage::RowSink {
+class TableSink final : public ResultSink {
  public:
   explicit TableSink(std::ostream& out) : out_(out) {}
 
@@ -139,7 +143,7 @@ class TableSink final : public storage::RowSink {
   int results_ = 0;
 };
 
-class CsvSink final : public storage::RowSink {
+class CsvSink final : public ResultSink {
  public:
   explicit CsvSink(std::ostream& out) : out_(out) {}
   void begin(std::span<const std::string> columns) override {
@@ -172,29 +176,42 @@ class CsvSink final : public storage::RowSink {
   int results_ = 0;
 };
 
-class JsonSink final : public storage::RowSink {
+class JsonSink final : public ResultSink {
  public:
   explicit JsonSink(std::ostream& out) : out_(out) {}
   void begin(std::span<const std::string> columns) override {
+    open();
+    out_ << (results_++ == 0 ? "\n" : ",\n") << "{\"columns\": [";
     names_.clear();
-    for (const std::string& column : columns) names_.push_back(storage::to_json(column));
+    for (const std::string& column : columns) {
+      names_.push_back(storage::to_json(column));
+      out_ << (names_.size() == 1 ? "" : ", ") << names_.back();
+    }
+    out_ << "], \"rows\": [";
     rows_ = 0;
-    out_ << '[';
   }
   bool row(std::span<const Value> values) override {
-    out_ << (rows_++ == 0 ? "\n{" : ",\n{");
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      out_ << (i == 0 ? "" : ", ") << names_[i] << ": " << storage::to_json(values[i]);
-    }
-    out_ << '}';
+    out_ << (rows_++ == 0 ? "\n" : ",\n");
+    write_json_object(names_, values, out_);
     return static_cast<bool>(out_);
   }
-  void end() override { out_ << (rows_ == 0 ? "]\n" : "\n]\n"); }
+  void end() override { out_ << (rows_ == 0 ? "]}" : "\n]}"); }
+  void finish() override {
+    open();
+    out_ << (results_ == 0 ? "]}\n" : "\n]}\n");
+  }
 
  private:
+  void open() {
+    if (is_open_) return;
+    is_open_ = true;
+    out_ << "{\"version\": " << viz::kApiVersion << ", \"view\": \"query\", \"results\": [";
+  }
+
   std::ostream& out_;
   std::vector<std::string> names_;
-  std::size_t rows_ = 0;
+  std::size_t results_ = 0, rows_ = 0;
+  bool is_open_ = false;
 };
 
 int fail(std::ostream& err, const std::string& sentence, int code) {
@@ -208,7 +225,7 @@ int print_schema(storage::RunFile& run, std::ostream& out, std::ostream& err) {
       "SELECT s.type, s.name, group_concat(c.name, ', ') FROM (SELECT type, name FROM sqlite_schema"
       " WHERE type IN ('table', 'view') UNION ALL VALUES('view', 'event'), ('view', 'completion'))"
       " s, pragma_table_info(s.name) c GROUP BY s.type, s.name ORDER BY s.type = 'table', s.name");
-  if (!rows) return fail(err, rows.error().message, 1);
+  if (!rows) return fail(err, rows.error().message, kExitFailure);
   std::string type;
   for (const auto& row : *rows) {
     if (text_of(row[0]) != type) {
@@ -219,12 +236,27 @@ int print_schema(storage::RunFile& run, std::ostream& out, std::ostream& err) {
     out << "  " << text_of(row[1]) << '(' << text_of(row[2]) << ")\n";
   }
   out << kQuestions;
-  return 0;
+  return kExitSuccess;
 }
 
 }  // namespace
 
-std::unique_ptr<storage::RowSink> make_result_sink(ResultFormat format, std::ostream& out) {
+bool is_sql(const std::string& word) {
+  std::error_code ignored;
+  return word.find_first_of(" \t\n") != std::string::npos &&
+         !std::filesystem::exists(word, ignored);
+}
+
+void write_json_object(std::span<const std::string> quoted_names, std::span<const Value> values,
+                       std::ostream& out) {
+  out << '{';
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    out << (i == 0 ? "" : ", ") << quoted_names[i] << ": " << storage::to_json(values[i]);
+  }
+  out << '}';
+}
+
+std::unique_ptr<ResultSink> make_result_sink(ResultFormat format, std::ostream& out) {
   switch (format) {
     case ResultFormat::kCsv:
       return std::make_unique<CsvSink>(out);
@@ -238,35 +270,41 @@ std::unique_ptr<storage::RowSink> make_result_sink(ResultFormat format, std::ost
 
 int run_query(const QueryOptions& options, std::istream& in, std::ostream& out, std::ostream& err) {
   const bool is_for_people = options.schema || options.format == ResultFormat::kTable;
+  const auto file = choose_run("query", {options.file}, Newest::kInFolder, err);
+  if (!file) return fail(err, file.error().message, kExitFailure);
   auto run = storage::RunFile::open(
-      options.file, is_for_people ? storage::Texts::kPrintable : storage::Texts::kExact);
-  if (!run) return fail(err, run.error().message, 1);
+      *file, is_for_people ? storage::Texts::kPrintable : storage::Texts::kExact);
+  if (!run) return fail(err, run.error().message, kExitFailure);
   if (options.schema) return print_schema(**run, out, err);
   std::string sql = options.sql;
   if (sql.empty() || sql == "-") {
     sql.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
   }
   if (sql.find_first_not_of(" \t\r\n;") == std::string::npos) {
-    return fail(err, "no SQL given; try xylem query " + options.file + " --schema", 2);
+    return fail(err, "no SQL given; try xylem query " + *file + " --schema", kExitUsage);
   }
   const auto sink = make_result_sink(options.format, out);
   const auto asked = (*run)->query(sql, *sink);
+  if (asked) sink->finish();
   out.flush();
-  return asked ? 0 : fail(err, asked.error().message, 1);
+  return asked ? kExitSuccess : fail(err, asked.error().message, kExitFailure);
 }
 
 void add_query_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand(
       "query", "Query a run's file in SQL, live or finished: xylem query FILE SQL");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto options = std::make_shared<QueryOptions>();
-  command->add_option("FILE", options->file, "The run's file")->required();
-  command->add_option("SQL", options->sql, "Statements [- or none: read from standard input]");
+  add_run_file(*command, options->file);
+  command->add_option("SQL", options->sql, "Statements [- or none: read from standard input]")
+      ->type_name("");
   const auto csv = std::make_shared<bool>(false);
   const auto json = std::make_shared<bool>(false);
   CLI::Option* as_csv = command->add_flag("--csv", *csv, "Comma-separated values");
-  command->add_flag("--json", *json, "An array of objects")->excludes(as_csv);
+  command->add_flag("--json", *json, "One JSON object for programs")->excludes(as_csv);
   command->add_flag("--schema", options->schema, "Print the tables and example queries");
   command->callback([options, csv, json, &code] {
+    if (options->sql.empty() && is_sql(options->file)) options->sql.swap(options->file);
     options->format = *csv    ? ResultFormat::kCsv
                       : *json ? ResultFormat::kJson
                               : ResultFormat::kTable;
@@ -274,7 +312,7 @@ void add_query_command(CLI::App& app, int& code) {
     std::ostream out(&output);
     code = run_query(*options, std::cin, out, std::cerr);
     const std::string unwritten = output.finish();
-    if (!unwritten.empty()) code = fail(std::cerr, unwritten, 1);
+    if (!unwritten.empty()) code = fail(std::cerr, unwritten, kExitFailure);
   });
 }
 

@@ -5,8 +5,6 @@
 #include <iosfwd>
 #include <string>
 
-#include "storage/read/report.h"
-
 namespace CLI {
 class App;
 }
@@ -14,20 +12,17 @@ class App;
 namespace xylem {
 
 struct ReportOptions {
-  std::string file;
+  std::string file;  ///< Empty: the newest run (Newest::kInFolder).
   bool json = false;
   bool verify = false;     ///< Compute the run's totals again, from all stored data.
   std::string html{};      ///< Write an HTML page to this file; empty: print the report.
   bool overwrite = false;  ///< Replace the file `html` if it exists.
 };
 
-/// Prints the report, or writes the HTML page. Returns 0. Returns 1 with a sentence on `err` when
-/// the run's file cannot be read, or when `verify` found different totals. Also returns 1 when the
-/// page's file exists already or cannot be written.
+/// Prints the report, or writes the HTML page. Returns kExitSuccess. Returns kExitFailure with
+/// a sentence on `err` when the run's file cannot be read, or when `verify` found different totals.
+/// Also returns it when the page's file exists already or cannot be written.
 int run_report(const ReportOptions& options, std::ostream& out, std::ostream& err);
-
-/// The report as text. Every number has its unit, and every formula is stated.
-std::string report_text(const storage::Report& report);
 
 /// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores
 /// its exit code in `code`. `code` must outlive `app`.

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/exit_code.h"
 #include "cli/front_end_start.h"
 #include "cli/run_flags.h"
 #include "launch/job.h"
@@ -20,14 +21,16 @@ int run_job(const RunOptions& options, const std::vector<std::string>& command) 
   if (!started) return fail_usage(started.error().message);
   if (const auto signal = gate.ended_before_start()) {
     abandon(*started);
-    return 128 + *signal;
+    return kExitSignal + *signal;
   }
   auto job = launch::Job::start(command, started->environment, gate);
   if (!job) {
     const Code why = job.error().code;
     abandon(*started);
     const int failed = fail_usage(job.error().message);
-    return why == Code::kPermissionDenied ? 126 : why == Code::kNotFound ? 127 : failed;
+    return why == Code::kPermissionDenied ? kExitNotExecutable
+           : why == Code::kNotFound       ? kExitNotFound
+                                          : failed;
   }
   if (!options.quiet) {
     std::fprintf(stderr, "xylem: to see it live: xylem view %s\n", store_of(options).c_str());
@@ -41,6 +44,7 @@ void add_run_command(CLI::App& app, const CommandLine& line, int& code) {
   CLI::App* verb =
       app.add_subcommand("run", "Run a job under xylem: xylem run [OPTIONS] -- COMMAND");
   verb->prefix_command();
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto flags = std::make_shared<RunFlags>(*verb);
   verb->callback([verb, flags, &line, &code] {
     const auto command = command_of(*verb, line);

@@ -10,7 +10,7 @@
 namespace xylem {
 
 /// The settings of a run as flags, and `--print-config`. This object must not be moved or destroyed
-/// while `app` parses.
+/// while `app` parses. Not thread-safe.
 class RunFlags {
  public:
   explicit RunFlags(CLI::App& app);

@@ -22,11 +22,11 @@ constexpr const char* kSectionsName = "configuration";
 const Section<RunOptions>& own_section() {
   static const Section<RunOptions> kSection = {
       text_option("store", &RunOptions::store,
-                  "File to store the run in [xylem-JOBID.db or xylem-PID.db]"),
+                  "File to store the run in [xylem-JOBID.db or xylem-PID.db]", "FILE"),
       switch_option("overwrite", &RunOptions::overwrite, "Replace the store if it exists"),
       switch_option("quiet", &RunOptions::quiet, "No account at the end"),
       choice_option("log-level", &RunOptions::log_level, {"debug", "info", "warn", "error"},
-                    "debug, info, warn or error"),
+                    "Log level of the front end"),
   };
   return kSection;
 }

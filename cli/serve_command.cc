@@ -17,6 +17,7 @@
 
 #include "base/pipe.h"
 #include "cli/command_line.h"
+#include "cli/exit_code.h"
 #include "cli/front_end_start.h"
 #include "cli/run_flags.h"
 #include "launch/environment_file.h"
@@ -106,7 +107,7 @@ UniqueFd set_piped_stderr_aside() {
   }
   const std::string lines =
       launch::lines_to_enter(started->environment, ::getpid(), launch::current_environment());
-  if (::write(text.get(), lines.data(), lines.size()) < 0) std::_Exit(kUsageError);
+  if (::write(text.get(), lines.data(), lines.size()) < 0) std::_Exit(kExitUsage);
   text.reset();
   spoken.reset();
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -143,17 +144,20 @@ int serve(const RunOptions& options, const ServeOptions& how) {
     text.append(piece, static_cast<std::size_t>(size));
   }
   std::fputs(text.c_str(), stdout);
-  return text.empty() ? kUsageError : 0;
+  return text.empty() ? kExitUsage : 0;
 }
 
 void add_serve_command(CLI::App& app, int& code) {
   CLI::App* verb = app.add_subcommand(
       "serve", "Serve any launcher: eval \"$(xylem serve)\", then mpirun as always");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto flags = std::make_shared<RunFlags>(*verb);
   const auto how = std::make_shared<ServeOptions>();
-  verb->add_option("--until-pid", how->until_pid, "End when this process ends [the calling shell]");
+  verb->add_option("--until-pid", how->until_pid, "End when this process ends [the calling shell]")
+      ->type_name("PID");
   verb->add_option("--env-file", how->env_file,
-                   "Also write the environment to this file, for xylem exec");
+                   "Also write the environment to this file, for xylem exec")
+      ->type_name("FILE");
   verb->add_flag("--stop", how->stop,
                  "End the front end of this environment: eval \"$(xylem serve --stop)\"");
   verb->callback([flags, how, &code] {

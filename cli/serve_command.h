@@ -20,7 +20,9 @@ struct ServeOptions {
   bool stop = false;
 };
 
-/// Starts a front end in the background and prints shell commands that set its environment.
+/// Starts a front end in the background and prints shell commands that set its environment. Returns
+/// 0, or kUsageError with a sentence on standard error. Forks, so call it while the process has one
+/// thread.
 int serve(const RunOptions& options, const ServeOptions& how);
 
 /// Adds the verb to `app`. `code` is borrowed until `app` has parsed.

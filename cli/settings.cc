@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/nearest_word.h"
 #include "cli/place_options.h"
 #include "cli/run_options.h"
 #include "frontend/service_options.h"
@@ -82,9 +83,12 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
     if (put(entry.key, entry.value, where + entry.key)) continue;
     if (is_among(run_settings(), entry.key) || is_among(place_settings(), entry.key)) continue;
     if (is_section_key(entry.key)) continue;
-    return unexpected(
-        Code::kInvalidArgument,
-        where + "'" + entry.key + "' is not an option; `xylem run --print-config` shows all");
+    std::vector<std::string> names;
+    for (const Setting& setting : run_settings()) names.push_back(setting.name);
+    for (const Setting& setting : place_settings()) names.push_back(setting.name);
+    return unexpected(Code::kInvalidArgument, where + "'" + entry.key + "' is not an option" +
+                                                  did_you_mean(entry.key, names) +
+                                                  "; `xylem run --print-config` shows all");
   }
   if (auto rules = placement::read_fuzzy_rules(*entries, path); !rules) {
     return unexpected(std::move(rules.error()));
@@ -113,11 +117,14 @@ SettingFlags::SettingFlags(CLI::App& app, const std::vector<Setting>& settings)
     const std::string flag = "--" + setting.name;
     std::string& value = values_.emplace_back();
     // `--overwrite=false` is a value too; whoever checks it sees it as it was written.
-    CLI::Option* option = setting.is_switch ? app.add_flag(flag, value, setting.help)
-                                            : app.add_option(flag, value, setting.help);
+    CLI::Option* option =
+        setting.is_switch
+            ? app.add_flag(flag, value, setting.help)
+            : app.add_option(flag, value, setting.help)->type_name(setting.value_name);
     options_.push_back(option);
   }
-  app.add_option("--config", config_, "File with options, one `name = \"value\"` a line");
+  app.add_option("--config", config_, "File with options, one `name = \"value\"` a line")
+      ->type_name("FILE");
 }
 
 Result<std::vector<SettingValue>> SettingFlags::layered(

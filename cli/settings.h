@@ -49,7 +49,7 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
                                                  const std::vector<std::string>& environment);
 
 /// The flags of a subcommand, including `--config`. This object must not be moved or destroyed
-/// while `app` parses.
+/// while `app` parses. Not thread-safe.
 class SettingFlags {
  public:
   SettingFlags(CLI::App& app, const std::vector<Setting>& settings);

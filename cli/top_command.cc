@@ -9,8 +9,11 @@
 #include <iostream>
 #include <memory>
 
+#include "base/nearest_word.h"
 #include "base/printable_text.h"
-#include "cli/live_runs.h"
+#include "base/settings.h"
+#include "cli/exit_code.h"
+#include "cli/known_runs.h"
 #include "cli/terminal.h"
 #include "storage/read/query.h"
 #include "viz/file_stamp.h"
@@ -20,7 +23,7 @@ namespace xylem {
 namespace {
 
 /// As `xylem view`: far above what any screen needs.
-constexpr std::int64_t kMaxMemory = std::int64_t{256} << 20;
+constexpr std::int64_t kMaxTopMemory = std::int64_t{256} << 20;
 /// Keys wait for an answer, so none may take for ever.
 constexpr Nanos kAnswerDeadline = 10 * kSecond;
 /// An escape after which nothing came for so long was a key, not the begin of one.
@@ -96,18 +99,19 @@ class Top {
       look();
       show(terminal, colors);
       Terminal::Event event = terminal.wait(next_look_ - monotonic_now());
-      for (const viz::Key key : reader.read(event.keys)) press(key);
+      for (const viz::TerminalKey key : reader.read(event.keys)) press(key);
       if (reader.is_waiting() && !event.has_ended) {
         event = terminal.wait(kEscapePause);
         const bool is_more = !event.keys.empty();
-        for (const viz::Key key : is_more ? reader.read(event.keys) : reader.rest()) press(key);
+        for (const viz::TerminalKey key : is_more ? reader.read(event.keys) : reader.rest())
+          press(key);
       }
       if (event.has_ended) return;
     }
   }
 
  private:
-  void press(viz::Key key) { choice_ = viz::pressed(choice_, key, extent_); }
+  void press(viz::TerminalKey key) { choice_ = viz::pressed(choice_, key, extent_); }
 
   /// Asks anew when it is time and the file has changed, or when something else is to be shown.
   void look() {
@@ -163,16 +167,9 @@ bool is_screen() {
   return ::isatty(STDOUT_FILENO) == 1 && !term.empty() && term != "dumb";
 }
 
-Result<std::string> file_of(const TopOptions& options) {
-  if (!options.live) return options.file;
-  auto run = find_live_run(options.file, live_runs());
-  if (!run) return unexpected(run.error());
-  return run->file;
-}
-
-Result<void> show_run(const TopOptions& options, std::ostream& out) {
-  storage::limit_memory(kMaxMemory);
-  const auto file = file_of(options);
+Result<void> show_run(const TopOptions& options, std::ostream& out, std::ostream& err) {
+  storage::limit_memory(kMaxTopMemory);
+  const auto file = choose_run("top", options.run, Newest::kLive, err);
   if (!file) return unexpected(file.error());
   if (auto run = storage::RunFile::open(*file); !run) return unexpected(run.error());
   Top top(*file, options);
@@ -194,37 +191,36 @@ Result<void> show_run(const TopOptions& options, std::ostream& out) {
 }  // namespace
 
 int run_top(const TopOptions& options, std::ostream& out, std::ostream& err) {
-  const auto shown = show_run(options, out);
-  if (shown) return 0;
+  const auto shown = show_run(options, out, err);
+  if (shown) return kExitSuccess;
   err << "xylem top: " << printable(shown.error().message) << '\n';
-  return 1;
+  return kExitFailure;
 }
 
 void add_top_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand("top", "Show a run in the terminal, live or finished");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto options = std::make_shared<TopOptions>();
-  command->add_option("FILE", options->file,
-                      "The run's file; with --live the begin of its id [the run in progress here]");
-  command->add_flag("--live", options->live,
-                    "Show a run of yours that is in progress on this host");
+  add_run_choice(*command, options->run);
   command->add_flag("--once", options->once, "Print one screen as plain text, and exit");
   command->add_flag("--json", options->json, "Print the numbers of the screen as one JSON object");
-  command
-      ->add_option("--pane", options->pane,
-                   "overview, functions, ranks, waits, tree or notices [overview]")
-      ->check([](const std::string& name) {
-        return viz::pane_of(name) ? std::string() : "'" + name + "' is not a pane";
+  const std::vector<std::string> panes = {"overview", "functions", "ranks",
+                                          "waits",    "tree",      "notices"};
+  command->add_option("--pane", options->pane, "The pane to begin with [overview]")
+      ->type_name(choices_text(panes))
+      ->check([panes](const std::string& name) {
+        return viz::pane_of(name) ? std::string()
+                                  : "'" + name + "' is not a pane" + did_you_mean(name, panes);
       });
   command->add_option("--interval", options->interval_s, "Seconds between two updates [1]")
-      ->check(CLI::Range(0.1, 3600.0));
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 3600.0, "0.1 to 3600"));
   command
       ->add_option("--recent", options->recent_s,
                    "Begin with only this many of the last seconds; the key l switches [10 by l]")
-      ->check(CLI::Range(0.25, 86400.0));
-  command->callback([options, &code] {
-    if (options->file.empty()) options->live = true;
-    code = run_top(*options, std::cout, std::cerr);
-  });
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.25, 86400.0, "0.25 to 86400"));
+  command->callback([options, &code] { code = run_top(*options, std::cout, std::cerr); });
 }
 
 }  // namespace xylem

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "cli/known_runs.h"
 
 namespace CLI {
 class App;
@@ -14,8 +15,7 @@ class App;
 namespace xylem {
 
 struct TopOptions {
-  std::string file;       ///< The run's file. With `live`: the beginning of a run's id, or empty.
-  bool live = false;      ///< Find a live run of this host by its id.
+  RunChoice run{};        ///< Without a file, the newest run (Newest::kLive).
   bool once = false;      ///< Print one screen as plain text.
   bool json = false;      ///< Print the data of all panes as one JSON object.
   std::string pane;       ///< The first pane; empty: the overview.

@@ -19,11 +19,11 @@ enum class TreeFormat {
   kTopology,  ///< The tree without back ends in MRNet's format, which --topology of a run can read.
   kDot,       ///< Graphviz.
   kCsv,       ///< One row for each process.
-  kJson,      ///< An array of processes.
+  kJson,      ///< One object with all processes.
 };
 
 struct TreeCommandOptions {
-  std::string file;
+  std::string file;  ///< Empty: the newest run (Newest::kInFolder).
   TreeFormat format = TreeFormat::kText;
   std::optional<Nanos> at_ns{};     ///< Time after the run's start; nullopt: the newest state.
   std::optional<Nanos> watch_ns{};  ///< Interval at which to print the tree until the run ends.

@@ -7,8 +7,11 @@
 #include <iostream>
 #include <memory>
 
+#include "base/printable_text.h"
 #include "base/this_host.h"
-#include "cli/live_runs.h"
+#include "cli/command_line.h"
+#include "cli/exit_code.h"
+#include "cli/known_runs.h"
 #include "net/address.h"
 #include "net/http.h"
 #include "net/runtime.h"
@@ -19,7 +22,7 @@ namespace xylem {
 namespace {
 
 /// Far above what any view needs; a question in SQL that wants more is refused.
-constexpr std::int64_t kMaxMemory = std::int64_t{256} << 20;
+constexpr std::int64_t kMaxViewMemory = std::int64_t{256} << 20;
 
 bool is_loopback(const std::string& address) {
   in_addr v4{};
@@ -56,9 +59,10 @@ Result<Entrance> open_entrance(const ViewOptions& options) {
   return entrance;
 }
 
-Result<void> serve(const ViewOptions& options, std::ostream& out, std::ostream& err) {
-  storage::limit_memory(kMaxMemory);
-  if (auto run = storage::RunFile::open(options.file); !run) return unexpected(run.error());
+Result<void> serve(const std::string& file, const ViewOptions& options, std::ostream& out,
+                   std::ostream& err) {
+  storage::limit_memory(kMaxViewMemory);
+  if (auto run = storage::RunFile::open(file); !run) return unexpected(run.error());
   auto entrance = open_entrance(options);
   if (!entrance) return unexpected(entrance.error());
   if (options.token_file.empty()) {
@@ -80,7 +84,7 @@ Result<void> serve(const ViewOptions& options, std::ostream& out, std::ostream& 
   }
   out << "ctrl-C ends it" << std::endl;
 
-  viz::Api api({options.file}, entrance->access);
+  viz::Api api({file}, entrance->access);
   net::HttpOptions how;
   how.ends_on_signals = true;
   const auto server = net::HttpServer::make(api, how, std::move(entrance->socket));
@@ -92,35 +96,28 @@ Result<void> serve(const ViewOptions& options, std::ostream& out, std::ostream& 
 }  // namespace
 
 int run_view(const ViewOptions& options, std::ostream& out, std::ostream& err) {
-  ViewOptions found = options;
-  Result<void> served;
-  if (options.live) {
-    const auto run = find_live_run(options.file, live_runs());
-    if (run) found.file = run->file;
-    if (!run) served = unexpected(run.error());
-  }
-  if (served) served = serve(found, out, err);
-  if (served) return 0;
-  err << "xylem view: " << served.error().message << '\n';
-  return 1;
+  const auto file = choose_run("view", options.run, Newest::kLive, err);
+  const auto served = file ? serve(*file, options, out, err) : unexpected(file.error());
+  if (served) return kExitSuccess;
+  err << "xylem view: " << printable(served.error().message) << '\n';
+  return kExitFailure;
 }
 
 void add_view_command(CLI::App& app, int& code) {
   CLI::App* command =
       app.add_subcommand("view", "Serve a run as a web page and JSON over HTTP, live or finished");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto options = std::make_shared<ViewOptions>();
-  CLI::Option* file =
-      command->add_option("FILE", options->file, "The run's file; with --live the begin of its id");
-  command->add_flag("--live", options->live,
-                    "Show a run of yours that is in progress on this host");
-  command->add_option("--listen", options->listen,
-                      "ADDRESS:PORT to listen on; port 0 takes a free one [127.0.0.1:0]");
-  command->add_option("--token-file", options->token_file,
-                      "File with the token, mode 0600; created if it does not exist");
-  command->callback([options, file, &code] {
-    if (!options->live && file->count() == 0) throw CLI::RequiredError("FILE");
-    code = run_view(*options, std::cout, std::cerr);
-  });
+  add_run_choice(*command, options->run);
+  command
+      ->add_option("--listen", options->listen,
+                   "Address and port to listen on; port 0 takes a free one [127.0.0.1:0]")
+      ->type_name("ADDRESS:PORT");
+  command
+      ->add_option("--token-file", options->token_file,
+                   "File with the token, mode 0600; created if it does not exist")
+      ->type_name("FILE");
+  command->callback([options, &code] { code = run_view(*options, std::cout, std::cerr); });
 }
 
 }  // namespace xylem

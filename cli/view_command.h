@@ -5,6 +5,8 @@
 #include <iosfwd>
 #include <string>
 
+#include "cli/known_runs.h"
+
 namespace CLI {
 class App;
 }
@@ -12,16 +14,15 @@ class App;
 namespace xylem {
 
 struct ViewOptions {
-  std::string file;   ///< The run's file. With `live`: the beginning of a run's id, or empty.
-  bool live = false;  ///< Find a live run of this host by its id.
+  RunChoice run{};                     ///< Without a file, the newest run (Newest::kLive).
   std::string listen = "127.0.0.1:0";  ///< Numeric address and port; port 0: any free port.
   std::string token_file;  ///< File of the token; empty: a new token, valid for this process only.
 };
 
 /// Serves until SIGINT, SIGTERM or SIGHUP. When the server listens, prints its address with the
-/// token to `out`. Returns 0. Returns 1 with a sentence on `err` when the file is not a run, or
-/// when the token's file cannot be used. Also returns 1 when the server cannot listen on the
-/// address.
+/// token to `out`. Returns kExitSuccess. Returns kExitFailure with a sentence on `err` when there
+/// is no such run, or when the file is not a run. The same holds when the token's file cannot be
+/// used, or when the server cannot listen on the address.
 int run_view(const ViewOptions& options, std::ostream& out, std::ostream& err);
 
 /// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores

@@ -7,6 +7,7 @@ include(CMakePackageConfigHelpers)
 # tests/install/ compiles each of them alone.
 set(XYLEM_PUBLIC_HEADERS
   base/awaitable.h base/check.h base/clock.h base/ids.h base/interval_set.h base/result.h
+  base/sha256.h
   wire/fields.h wire/packet.h wire/waves.h
   filters/aggregation.h filters/classes.h filters/concatenation.h filters/elementwise.h
   filters/histogram.h filters/matrix.h filters/moments.h filters/narrowing.h filters/plugin.h

@@ -34,14 +34,15 @@ struct CommProcessOptions {
 
 /// Life cycle: the process connects to the front end, reports its addresses, gets its place
 /// (Assignment) and connects to its parent. Then it serves children. It ends when Control says
-/// `finish` and all children have left, or when it has had no parent for too long.
+/// `finish` and all children have left (the network stops with code 0), or when it has had no
+/// parent for too long (code 1).
 ///
 /// If the parent is lost, the process connects to the next parent in its Assignment. After each
 /// change of parent, it asks all leaves below to resend the packets that are not acknowledged.
 ///
-/// The process keeps no packet after sending it. Nodes below send some messages only once
-/// (Attached, StreamRefused). These messages are kept while there is no parent. Not thread-safe:
-/// one event loop calls it.
+/// The process keeps no packet after sending it. Nodes below send some messages only once, for
+/// example Attached and StreamRefused. While there is no parent, the process keeps the last 4096 of
+/// these messages. Not thread-safe: one event loop calls it.
 class CommProcess final : public overlay::Node {
  public:
   explicit CommProcess(CommProcessOptions options);

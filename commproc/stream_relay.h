@@ -1,7 +1,7 @@
 #pragma once
 
-// The streams of tools at an inner node: reduces waves on the way up, keeps recent multicasts, and
-// cuts multicasts for leaves.
+// Handles the streams of tools and of runs at an inner node. It reduces waves on the way up, keeps
+// recent multicasts, and cuts multicasts for leaves.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,9 +35,9 @@ class StreamRelay {
       : options_(std::move(options)), recent_(options_.recent) {}
 
   /// Sets the open streams. The next take_ready() returns the waiting waves of streams that are no
-  /// longer open. Returns a refusal for each new stream whose aggregation or narrowing cannot be
-  /// made here. Without the aggregation, the node forwards the packets of the stream unchanged.
-  /// Without the narrowing, leaves directly below miss the stream's multicasts.
+  /// longer open. open() returns a refusal for each new stream whose aggregation or narrowing
+  /// cannot be made here. Without the aggregation, the node forwards the packets of the stream
+  /// unchanged. Without the narrowing, leaves directly below miss the stream's multicasts.
   std::vector<wire::StreamRefused> open(const std::vector<wire::StreamSpec>& streams);
 
   /// Sets the leaves below that still send. A stream of the run's configuration
@@ -54,16 +54,17 @@ class StreamRelay {
   /// Returns all waiting waves as packets.
   std::vector<wire::Packet> flush();
 
-  /// Keeps a multicast that is sent down now. Drops the oldest multicasts if necessary. Returns
-  /// false if this multicast was sent down before; then it must not be sent again.
+  /// Keeps a multicast that is sent down now, and drops the oldest multicasts if necessary. Returns
+  /// false if this multicast was sent down before; then it must not be sent again. If the stream is
+  /// not open, keeps nothing and returns true.
   bool keep(const wire::Multicast& multicast);
   /// The recent multicasts, for children that attach later.
   const overlay::RecentMulticasts& recent() const { return recent_; }
   /// Returns an object that cuts a multicast for the leaves directly below this node; nullopt if
-  /// the stream is not open. Borrows the multicast. The result is valid until the next open().
+  /// the stream is not open. The object borrows `whole`, and is valid until the next open().
   std::optional<filters::MulticastCut> cut(const wire::Multicast& whole) const;
-  /// Returns a report for the front end that a share could not be made on this node. Returns
-  /// nullopt if a share of the same stream has failed before.
+  /// Returns the report by which the front end learns that this node could not make a share.
+  /// Returns nullopt if a share of the same stream has failed before.
   std::optional<wire::StreamRefused> narrowing_failed(StreamId stream, const Error& why);
 
  private:

@@ -1,6 +1,6 @@
-// A filter of one's own: longest_word.cc is a shared object, which lies beside this program. Every
-// node of the tree loads it; one whose file differs refuses the stream, and open() says which host
-// and why.
+// Uses its own aggregation. longest_word.cc is built as a shared object, which is in the folder of
+// this program. Every node of the tree loads this file. If a node has another file, open() fails
+// and reports the host and the reason.
 
 #include <xylem/backend/leaf.h>
 #include <xylem/frontend/tree.h>

@@ -1,5 +1,6 @@
-// What a job computes, beside what its MPI calls show: each rank sends a number for every step, the
-// run's tree adds them up on the way, and the run's file holds the sums.
+// Stores a value that an MPI job computes, in addition to the job's MPI calls. Each rank sends a
+// number for every step. The run's tree adds up the numbers of all ranks. The sums are in the run's
+// file.
 //
 //   printf '[stream.energy]\naggregation = "sum"\n' > energy.toml
 //   xylem run --config energy.toml --store energy.db -- mpirun -n 4 build/examples/energy 100
@@ -7,7 +8,7 @@
 //                            FROM stream_value WHERE stream = 'energy' ORDER BY wave"
 //   xylem query energy.db 'SELECT * FROM stream_account'
 //
-// Without xylem around it, or when the tree is gone, the job computes on and says so once.
+// If the job does not run under xylem, or the tree is lost, each rank says so and continues.
 
 #include <mpi.h>
 #include <xylem/backend/leaf.h>
@@ -23,13 +24,13 @@ namespace {
 
 using xylem::kSecond;
 
-// Where the energies go, or nowhere.
+// Sends the energies to the run. Without a run it does nothing.
 class Record {
  public:
-  // Before MPI_Init or after: it makes no difference.
+  // Works before MPI_Init and after it.
   void open() {
     xylem::backend::LeafOptions options;
-    options.join_limit = 10 * kSecond;  // A rank waits no longer before it computes.
+    options.join_limit = 10 * kSecond;  // The maximum wait for the tree.
     auto leaf = xylem::backend::Leaf::join(options);
     if (!leaf) return give_up(leaf.error());
     auto stream = (*leaf)->stream("energy", 10 * kSecond);
@@ -38,13 +39,13 @@ class Record {
     stream_ = *std::move(stream);
   }
 
-  // Waves are numbered 0, 1, ...: those of equal number, of all ranks, become one.
+  // send() numbers the waves 0, 1, ... The tree merges the waves of all ranks with the same number.
   void add(double energy) {
     if (!stream_) return;
     if (auto sent = stream_->send({{1, energy}}); !sent) give_up(sent.error());
   }
 
-  // Returns when the run's file holds all of it, or after a while without.
+  // Returns when the run's file has all waves, or after 10 s.
   void close() {
     if (!leaf_) return;
     if (auto closed = leaf_->close(10 * kSecond); !closed) give_up(closed.error());
@@ -70,8 +71,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   Record record;
   record.open();
-  // A ring of equal masses, each on a spring of its own and pulled by its left neighbour.
-  double position = 1, velocity = 0;  // In steps of a hundredth.
+  // A ring of equal masses. Each mass is on its own spring, and its left neighbour pulls it.
+  double position = 1, velocity = 0;  // A time step is 0.01.
   for (int step = 0; step < steps; ++step) {
     double left = 0;
     MPI_Sendrecv(&position, 1, MPI_DOUBLE, (rank + 1) % size, 0, &left, 1, MPI_DOUBLE,

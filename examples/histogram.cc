@@ -1,6 +1,6 @@
-// Arrays become one histogram: each leaf sends a thousand durations at once, the front end gives
-// the bounds of the buckets and gets sixteen thousand values counted. Nothing but counts travels
-// above the leaves.
+// Makes one histogram of arrays. Each leaf sends a thousand durations at once. The front end sets
+// the bounds of the buckets, and receives the counts of sixteen thousand values. The values
+// themselves are not sent above the leaves.
 
 #include <xylem/backend/leaf.h>
 #include <xylem/filters/histogram.h>
@@ -17,7 +17,7 @@
 
 namespace {
 
-namespace histogram = xylem::filters::histogram;  // The numbers of its fields.
+namespace histogram = xylem::filters::histogram;  // The field numbers of the filter.
 constexpr xylem::Nanos kPatience = 60 * xylem::kSecond;
 
 template <typename T>
@@ -35,7 +35,7 @@ void leaf() {
   std::vector<double> milliseconds;
   for (int i = 0; i < 1000; ++i) milliseconds.push_back(i * 0.25);
   must(stream.send({{histogram::kValue, std::move(milliseconds)}}));
-  // A leaf that leaves by itself delivers first.
+  // close() first delivers what was sent.
   must(leaf->close(kPatience));
 }
 

@@ -1,7 +1,7 @@
-// The smallest tool: the front end asks all leaves for a number, the tree adds up their answers.
+// The smallest tool. The front end asks all leaves for a number, and the tree adds up the answers.
 //
-// A multicast takes the question down; each answer is sent as the wave of the question's number, so
-// question and sum belong together whatever happens between.
+// The question is a multicast. Each leaf sends its answer as the wave that has the number of the
+// question. So each sum belongs to its question, also after a fault in the tree.
 
 #include <xylem/backend/leaf.h>
 #include <xylem/frontend/tree.h>
@@ -19,7 +19,7 @@ constexpr xylem::wire::FieldNumber kFactor = 1;   // Down.
 constexpr xylem::wire::FieldNumber kProduct = 1;  // Up.
 constexpr xylem::Nanos kPatience = 60 * xylem::kSecond;
 
-// Every call tells what went wrong in one sentence; a tool this small only prints it.
+// The error of each call is one sentence. A tool this small only prints it.
 template <typename T>
 T must(xylem::Result<T> result) {
   if (!result) {
@@ -33,7 +33,7 @@ void leaf() {
   const auto leaf = must(xylem::backend::Leaf::join());
   auto stream = must(leaf->stream("sum", kPatience));
   const auto own = static_cast<std::int64_t>(leaf->id());
-  // Until the tree is closed, which fails receive().
+  // receive() fails when the tree is closed.
   while (const auto question = stream.receive(kPatience)) {
     const auto factor = must(question->fields.get<std::int64_t>(kFactor));
     must(stream.send_wave(question->number, {{kProduct, factor * own}}));

@@ -1,5 +1,6 @@
-// An aggregation in a shared object: the longest word of all leaves; of equal ones the one that
-// comes first in the alphabet, so that the result does not depend on the shape of the tree.
+// An aggregation in a shared object: the longest word of all leaves. If several words are longest,
+// the result is the first of these in the order of bytes. So it does not depend on the shape of the
+// tree.
 
 #include <xylem/filters/plugin_adapter.h>
 
@@ -21,14 +22,14 @@ class LongestWord final : public xylem::filters::Aggregation {
     return std::make_unique<LongestWord>();
   }
 
-  // At the leaf: what is not a word is refused where it is sent.
+  // Runs at the leaf. If the field is not a string, send() fails.
   Result<Fields> lift(LeafId, const Fields& sent) const override {
     auto word = sent.get<std::string>(kWord);
     if (!word) return xylem::unexpected(word.error());
     return Fields{{kWord, *std::move(word)}};
   }
 
-  // At every communication process and at the root.
+  // Runs at every communication process and at the root.
   Result<void> merge(Fields& state, const Fields& other) const override {
     const auto mine = state.get<std::string>(kWord);
     const auto theirs = other.get<std::string>(kWord);
@@ -42,7 +43,7 @@ class LongestWord final : public xylem::filters::Aggregation {
     return {};
   }
 
-  // At the root, once.
+  // Runs at the root.
   Result<Fields> finish(Fields state) const override { return state; }
 };
 

@@ -1,5 +1,5 @@
-// A simulator whose events are recorded as those of an MPI job are: a ring of ranks that compute,
-// pass a message on, and meet. Nothing of it runs; its times are those of a clock of its own.
+// A simulator. xylem records its events like those of an MPI job. The simulated ranks form a ring:
+// they compute, send a message to the next rank, and meet. The simulator has its own clock.
 //
 //   xylem run --detail trace --store ring.db -- build/examples/ring_simulator 64 1000
 //   xylem report ring.db
@@ -23,11 +23,11 @@ using xylem::backend::EventSourceOptions;
 using xylem::backend::SourceCall;
 using xylem::backend::SourceFunction;
 
-constexpr std::uint16_t kSend = 0, kReceive = 1, kReduce = 2;  // Places in the list of functions.
+constexpr std::uint16_t kSend = 0, kReceive = 1, kReduce = 2;  // Indexes in the list of functions.
 constexpr std::uint64_t kBytes = 8192;
-constexpr Nanos kOverhead = 500;   // Of each call.
+constexpr Nanos kOverhead = 500;   // Time of each send, and of a receive after the message arrived.
 constexpr Nanos kTransfer = 4000;  // From the end of a send to the arrival.
-constexpr Nanos kMeeting = 6000;   // From the last rank's arrival to everybody's leaving.
+constexpr Nanos kMeeting = 6000;   // From the arrival of the last rank until all ranks leave.
 
 template <typename T>
 T must(xylem::Result<T> result) {
@@ -38,7 +38,8 @@ T must(xylem::Result<T> result) {
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
-// What the ranks do from one meeting to the next; `now` is when they left the last one.
+// Returns the calls of the ranks from one meeting to the next. `now` is the time at which the ranks
+// left the last meeting; it is set to the time at which they leave the next one.
 std::vector<SourceCall> simulate_round(std::uint32_t ranks, std::uint32_t round, Nanos& now) {
   std::vector<SourceCall> calls;
   std::vector<Nanos> sent(ranks);
@@ -75,7 +76,7 @@ std::vector<SourceCall> simulate_round(std::uint32_t ranks, std::uint32_t round,
                      .function = kReduce,
                      .bytes = sizeof(double)});
   }
-  // A source is told of calls as they end.
+  // add() needs the calls in the order in which they end.
   std::stable_sort(calls.begin(), calls.end(),
                    [](const SourceCall& a, const SourceCall& b) { return a.end_ns < b.end_ns; });
   return calls;

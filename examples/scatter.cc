@@ -1,5 +1,5 @@
-// Work dealt out: the front end sends one array down, each leaf gets its part of it, and the tree
-// adds up what they find. Then the same work for four of the leaves alone.
+// Divides work. The front end sends one array down, each leaf gets a part of the array, and the
+// tree adds up the results. Then the front end divides the same work among only four of the leaves.
 
 #include <xylem/backend/leaf.h>
 #include <xylem/frontend/tree.h>
@@ -37,7 +37,7 @@ bool is_prime(std::int64_t number) {
   return number > 1;
 }
 
-// Whichever stream the work comes down, the answer goes up the same.
+// Work may come on either stream. The leaf answers on the stream of the work.
 void leaf() {
   const auto leaf = must(xylem::backend::Leaf::join());
   for (;;) {
@@ -67,7 +67,7 @@ void front_end() {
   for (std::int64_t range = 0; range < kRanges; ++range) starts.push_back(range * kRange);
   const xylem::wire::Fields work{{kStarts, starts}, {kLength, kRange}};
 
-  // The array is cut among the leaves; the number goes to each.
+  // The array is divided among the leaves. Each leaf gets the number.
   auto all = must(tree->open({.name = "all", .aggregation = "sum", .narrowing = "scatter"}));
   must(all.multicast(work));
   const auto sum = must(all.receive(kPatience));
@@ -76,8 +76,8 @@ void front_end() {
               static_cast<long long>(must(sum.fields.get<std::int64_t>(kPrimes))),
               static_cast<long long>(kRange * kRanges));
 
-  // For some of a stream's leaves it is cut among these. The others do not answer, so nobody is to
-  // wait for them: the answer comes in parts.
+  // This multicast names four leaves, and the array is divided among them. The other leaves do not
+  // answer. With kAsItComes no node waits for them, and the answer comes in parts.
   auto some = must(tree->open({.name = "some",
                                .synchronisation = xylem::frontend::Synchronisation::kAsItComes,
                                .aggregation = "sum",

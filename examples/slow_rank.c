@@ -1,6 +1,6 @@
-// A job with a slow rank: each step ends when rank 0 has told the others to go on, and rank 0
-// computes longer than they do. It prints nothing of that; `xylem run` and the page show who waits
-// for whom.
+// A job with a slow rank. Each step ends when rank 0 has sent a message to each other rank, and
+// rank 0 computes longer than the other ranks. The page of `xylem view` shows which rank waits for
+// which.
 //
 //   mpicc -O2 -o slow_rank slow_rank.c
 //   xylem run --detail trace --store slow.db -- mpirun -n 4 ./slow_rank [SECONDS]
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-/// MPI_Wtime would be a call of MPI, and be recorded as one.
+/// Does not use MPI_Wtime, because xylem would record it as an MPI call.
 static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/// Computes for so long, and gives a result that no compiler can leave out.
+/// Computes for this time. The caller uses the result, so that the compiler keeps the loop.
 static double compute(double seconds) {
   const double end = now() + seconds;
   double sum = 0;

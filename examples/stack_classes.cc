@@ -1,8 +1,8 @@
-// What a stack-trace tool does: each leaf says where its process is, the front end gets the leaves
-// in classes of equal stacks. However many leaves there are, a class travels as one stack and the
-// intervals of its leaves.
+// Groups leaves as a stack-trace tool does. Each leaf sends the stack of its process. The front end
+// receives classes of leaves with equal stacks. A class is sent as one stack and the intervals of
+// its leaves, for any number of leaves.
 //
-// A real tool would take the stacks of a process beside it; these are made up.
+// A real tool would read the stacks of other processes. The stacks here are invented.
 
 #include <xylem/backend/leaf.h>
 #include <xylem/filters/classes.h>
@@ -18,7 +18,7 @@
 
 namespace {
 
-namespace classes = xylem::filters::classes;  // The numbers of its fields.
+namespace classes = xylem::filters::classes;  // The field numbers of the filter.
 constexpr xylem::Nanos kPatience = 60 * xylem::kSecond;
 
 template <typename T>
@@ -30,7 +30,7 @@ T must(xylem::Result<T> result) {
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
-// One process is late, and its neighbour waits for it; all others wait in a barrier.
+// One process is late, and its neighbour waits for it. All others wait in a barrier.
 std::string stack_of(std::size_t leaf) {
   if (leaf == 5) return "main;solve;compute";
   if (leaf == 6) return "main;solve;MPI_Recv";

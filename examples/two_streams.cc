@@ -1,6 +1,6 @@
-// Two streams at once: every leaf sends its load as it comes, merged to a mean, and now and then a
-// line of text that goes up as it is. One coroutine receives each; no thread of the tool waits for
-// one of them while the other has something.
+// Receives two streams at the same time. On one stream every leaf sends its load, and the tree
+// computes the mean. On the other stream every leaf sometimes sends a line of text, which the tree
+// does not merge. One coroutine receives each stream.
 
 #include <xylem/backend/leaf.h>
 #include <xylem/filters/moments.h>
@@ -19,7 +19,7 @@
 
 namespace {
 
-namespace moments = xylem::filters::moments;  // The numbers of its fields.
+namespace moments = xylem::filters::moments;  // The field numbers of the filter.
 constexpr xylem::wire::FieldNumber kLine = 1;
 constexpr xylem::Nanos kPatience = 60 * xylem::kSecond;
 constexpr int kLeaves = 16;
@@ -34,7 +34,7 @@ T must(xylem::Result<T> result) {
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
-// A coroutine that gives a number at its end. Any coroutine type can await what xylem gives.
+// A coroutine that returns a number. Any coroutine type can await the awaitables of xylem.
 struct Counting {
   struct promise_type {
     std::promise<int> end;

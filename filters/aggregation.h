@@ -10,14 +10,13 @@
 // built-in aggregation, a header declares the input and output fields. docs/filters.md lists all
 // fields in one table.
 
-#include <array>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/sha256.h"
 #include "wire/fields.h"
 
 namespace xylem::filters {
@@ -39,14 +38,13 @@ class Aggregation {
   Aggregation& operator=(const Aggregation&) = delete;
   virtual ~Aggregation() = default;
 
-  /// Makes the state of one leaf. Fails with kInvalidArgument if the fields are invalid. The
-  /// message names the filter, the field, and the values that the filter accepts.
+  /// Makes the state of one leaf. Fails with kInvalidArgument if the fields are invalid. A built-in
+  /// filter's message names the filter, the field, and the values that the filter accepts.
   virtual Result<wire::Fields> lift(LeafId leaf, const wire::Fields& sent) const = 0;
 
-  /// Merges `other` into `state`. Fails with kInvalidArgument if `state` or `other` is not a state.
-  /// Also fails if types or lengths differ, or if both contain the same leaf. After a failure
-  /// `state` is unusable. If the caller then wants to forward both states, it must have kept a
-  /// copy.
+  /// Merges `other` into `state`. Fails with kInvalidArgument if `state` or `other` is not a state,
+  /// or if the two do not fit together (the filter's header says when). After a failure `state` is
+  /// unusable. If the caller then wants to forward both states, it must have kept a copy.
   virtual Result<void> merge(wire::Fields& state, const wire::Fields& other) const = 0;
 
   /// Computes the result from a state. Fails with kInvalidArgument if the argument is not a state.
@@ -62,12 +60,10 @@ class Aggregation {
 Result<std::shared_ptr<const Aggregation>> make_aggregation(const std::string& name,
                                                             const wire::Fields& parameters);
 
-using Sha256 = std::array<std::uint8_t, 32>;
-
 /// Returns the SHA-256 of a plugin's file. The node that opens a stream with the plugin sends the
-/// hash to the other nodes. Fails with kNotFound if the file cannot be opened. Fails with
-/// kPermissionDenied in the cases that load_aggregation() lists. Fails with kExhausted if the file
-/// is larger than kMaxPluginBytes.
+/// hash to the other nodes. Fails with kNotFound if the file does not exist or cannot be read.
+/// Fails with kPermissionDenied in the cases that load_aggregation() lists. Fails with kExhausted
+/// if the file is larger than kMaxPluginBytes.
 Result<Sha256> plugin_fingerprint(const std::string& path);
 
 /// Maximum size of a plugin's file in bytes.
@@ -76,20 +72,22 @@ constexpr std::size_t kMaxPluginBytes = 64u << 20;
 /// Makes an aggregation from a shared object (filters/plugin.h). The file is copied, and the copy
 /// is loaded if its hash is `sha256`. So later changes of the file have no effect, and two versions
 /// of a file can be loaded at the same time. When the last aggregation of the copy is destroyed,
-/// the copy is unloaded.
+/// the copy is unloaded if the system's linker can unload it.
 ///
 /// Fails in these cases. The message has the file's name and the reason.
 /// - kNotFound: the file does not exist, or it has no aggregation of this name. In the second case
 ///   the message lists the names of its aggregations.
-/// - kPermissionDenied: the path is not absolute, or the file is not a regular file. Also if the
-///   owner of the file is neither root nor this process's user, or if group or others may write it.
+/// - kPermissionDenied: the path is not absolute, or the file is not a regular file, or this
+///   process may not open it. Also if the owner of the file is neither root nor this process's
+///   user, or if group or others may write it.
 /// - kCorrupt: the file has a different SHA-256, is not a shared object for this machine, or needs
 ///   symbols that are missing. Also if it is not a plugin (xylem_plugin() is missing or fails), has
 ///   a later ABI version, or lacks a function in its table. Also if it crashes, throws or hangs
 ///   when a child process loads it as a trial.
-/// - kInvalidArgument: the parameters are invalid. The message is the plugin's own.
+/// - kInvalidArgument: the parameters are invalid. The message ends with the plugin's own.
 /// - kExhausted: the file is larger than kMaxPluginBytes, or there is no memory or descriptor for
-///   the copy.
+///   the copy, or no child process for the trial.
+/// - kInternal: the plugin's create() throws or fails for another reason.
 ///
 /// A plugin has all rights of the process that loads it. If the plugin crashes or hangs, the
 /// process crashes or hangs too. Then only the rest of the tree can repair the loss.

@@ -32,7 +32,7 @@ Result<void> only_parameters(std::string_view filter, const wire::Fields& parame
                              std::initializer_list<wire::FieldNumber> known);
 
 /// Reads a state, which may be invalid. The first error is kept. get() returns an empty value if
-/// the field is missing or has another type.
+/// the field is missing or has another type. Borrows the state; not thread-safe.
 class StateReader {
  public:
   StateReader(std::string_view filter, const wire::Fields& state)

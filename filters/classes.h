@@ -28,8 +28,8 @@ constexpr wire::FieldNumber kFirsts = 3;  ///< Array of uint64: the first leaf o
 constexpr wire::FieldNumber kEnds = 4;
 }  // namespace classes
 
-/// Makes "classes". It has no parameters. The result is exact: it is identical in every tree and in
-/// every order of merging.
+/// Makes "classes". It has no parameters; any parameter fails with kInvalidArgument. The result is
+/// exact: it is identical in every tree and in every order of merging.
 ///
 /// lift() fails if field kValue is missing or has another type. merge() fails if leaves sent
 /// different types, or if a leaf is in both states. The size of a state grows with the number of

@@ -21,8 +21,8 @@ constexpr wire::FieldNumber kLengths = 0x4000;
 constexpr wire::FieldNumber kLeaves = 0xffff;
 }  // namespace concatenation
 
-/// Makes "concatenation". It has no parameters. The result is always exact, because no number is
-/// computed.
+/// Makes "concatenation". It has no parameters; any parameter fails with kInvalidArgument. The
+/// result is always exact, because no number is computed.
 ///
 /// lift() fails if a field number is kFieldsEnd or larger. merge() fails if leaves sent a field
 /// with different types, or if a leaf is in both states. A number and an array of the same type may

@@ -8,7 +8,8 @@
 
 namespace xylem::filters {
 
-/// These functions make "sum", "min" and "max". They have no parameters.
+/// These functions make "sum", "min" and "max". They have no parameters; any parameter fails with
+/// kInvalidArgument.
 ///
 /// Input: any fields of type int64, uint64 or float64, or arrays of these types. The result has the
 /// same fields. Arrays are computed element by element. A leaf need not send every field; missing
@@ -28,8 +29,8 @@ Result<std::shared_ptr<const Aggregation>> make_sum(const wire::Fields& paramete
 Result<std::shared_ptr<const Aggregation>> make_min(const wire::Fields& parameters);
 Result<std::shared_ptr<const Aggregation>> make_max(const wire::Fields& parameters);
 
-/// Makes "count": the number of leaves that contributed. It has no parameters. Input: any fields;
-/// they are ignored. The result is exact.
+/// Makes "count": the number of leaves that contributed. It has no parameters; any parameter fails
+/// with kInvalidArgument. Input: any fields; they are ignored. The result is exact.
 Result<std::shared_ptr<const Aggregation>> make_count(const wire::Fields& parameters);
 
 namespace count {

@@ -15,9 +15,9 @@ constexpr wire::FieldNumber kColumns = 2;  ///< array of uint64
 constexpr wire::FieldNumber kValues = 3;   ///< array of int64, uint64 or float64
 }  // namespace matrix
 
-/// Makes "matrix". It has no parameters. If a leaf sends several entries for a cell, the values are
-/// added. The result has each cell once, ordered by row and then by column. Cells with the sum zero
-/// are included.
+/// Makes "matrix". It has no parameters; any parameter fails with kInvalidArgument. If a leaf sends
+/// several entries for a cell, the values are added. The result has each cell once, ordered by row
+/// and then by column. Cells with the sum zero are included.
 ///
 /// Results of integers are exact and wrap modulo 2^64. The error of a float64 cell with n entries
 /// is at most (n - 1) 2^-53 times the sum of the entries' absolute values. lift() fails if a field

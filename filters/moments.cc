@@ -19,6 +19,10 @@ constexpr wire::FieldNumber kSquares = moments::kVariance;
 constexpr wire::FieldNumber kPerElement[] = {moments::kMean, kSquares, moments::kMin,
                                              moments::kMax};
 
+// Sum of squares of one value: 0, or NaN for a NaN and for an infinity, so that the result does not
+// depend on whether other values are merged.
+double own_squares(double value) { return internal::canonical(value - value); }
+
 // Returns one number for a scalar, all numbers for an array, and nothing for other types.
 std::span<const double> elements(const wire::Fields& state, wire::FieldNumber number) {
   if (const auto* scalar = state.find_as<double>(number)) return {scalar, 1};
@@ -82,10 +86,12 @@ class Moments final : public Aggregation {
     const bool scalar = numbers.size() == 1 && wire::type_name(*value).find("array") != 0;
     wire::Fields state{{moments::kCount, std::uint64_t{1}}};
     if (scalar) {
-      state.set(moments::kMean, numbers[0]).set(kSquares, 0.0);
+      state.set(moments::kMean, numbers[0]).set(kSquares, own_squares(numbers[0]));
       state.set(moments::kMin, numbers[0]).set(moments::kMax, numbers[0]);
     } else {
-      state.set(moments::kMean, numbers).set(kSquares, std::vector<double>(numbers.size()));
+      std::vector<double> squares;
+      for (const double number : numbers) squares.push_back(own_squares(number));
+      state.set(moments::kMean, numbers).set(kSquares, std::move(squares));
       state.set(moments::kMin, numbers);
       state.set(moments::kMax, std::move(numbers));
     }

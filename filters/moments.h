@@ -23,10 +23,11 @@ constexpr wire::FieldNumber kMin = 4;  ///< float64. Exact.
 constexpr wire::FieldNumber kMax = 5;  ///< float64. Exact.
 }  // namespace moments
 
-/// Makes "moments". It has no parameters. lift() fails if field kValue is missing or not numeric.
-/// merge() fails if one leaf sent a number and another leaf an array, or if arrays have different
-/// lengths. A NaN or an infinite value makes mean and variance NaN or infinite. A NaN also makes
-/// minimum and maximum NaN.
+/// Makes "moments". It has no parameters; any parameter fails with kInvalidArgument. lift() fails
+/// if field kValue is missing or not numeric. merge() fails if one leaf sent a number and another
+/// leaf an array, or if arrays have different lengths. If a leaf sends a NaN, mean, variance,
+/// minimum and maximum are NaN. If a leaf sends an infinite value, the mean is infinite or NaN, and
+/// the variance is NaN. This also holds if there is only one leaf.
 ///
 /// Method: the update of Chan, Golub and LeVeque (1979). It extends Welford's method to any order
 /// of merging. The state has the sum of squared differences from the mean, so two large sums are

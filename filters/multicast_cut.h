@@ -27,11 +27,12 @@ class MulticastCut {
       : narrowing_(narrowing), whole_(whole) {}
 
   /// Returns the message for a leaf; nullopt if the leaf is not in the stream. If the stream has no
-  /// narrowing, the message is the whole multicast. Otherwise the message has one of these shares:
-  ///   kPart     the leaf's part
+  /// narrowing and the multicast names no recipients, the message is the whole multicast. Otherwise
+  /// the message has one of these shares:
+  ///   kPart     the leaf's part; without a narrowing, the whole payload
   ///   kNothing  the leaf is not a recipient, or the narrowing gives it nothing
-  ///   kFailed   the narrowing failed, or this node could not make the narrowing, or the part is
-  ///             too large for a frame; see failure()
+  ///   kFailed   the narrowing failed, or this node could not make the narrowing, or the payload
+  ///             cannot be decoded, or the part is too large for a frame; see failure()
   std::optional<wire::Multicast> for_leaf(LeafId leaf);
 
   /// Returns the reason of the last kFailed; nullopt if no share has failed.

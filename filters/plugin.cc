@@ -258,6 +258,7 @@ class Made {
         std::string(functions_.name) + ", " + step + " gave no fields: " + read.error().message);
   }
 
+  // Shared: the library stays loaded until its last aggregation or narrowing is destroyed.
   const std::shared_ptr<const Library> library_;
   const Row& functions_;
   void* self_ = nullptr;

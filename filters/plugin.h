@@ -11,7 +11,7 @@
  * built with different compilers, standard libraries and versions.
  *
  * Rules for every function of a plugin:
- * - Several threads may call it concurrently. It runs in an event loop, so it must not block.
+ * - Several threads may call it concurrently. It often runs in an event loop, so it must not block.
  *   It must not fork, or change signals, locale or environment of the process.
  * - Its arguments belong to the caller and are valid only during the call.
  * - It gets memory for its result from one call of output->allocate. If it returns XYLEM_OK, the
@@ -54,8 +54,9 @@ typedef struct xylem_input {
 /* Receives a result. */
 typedef struct xylem_output {
   /* Returns memory for a result of `size` bytes, aligned to 8 bytes. Returns NULL if there is no
-   * memory; then return XYLEM_FAILED. The memory belongs to the caller. If allocate is called
-   * several times, only the memory of the last call is used. */
+   * memory or if `size` is larger than a frame (16 MiB); then return XYLEM_FAILED. The memory
+   * belongs to the caller. If allocate is called several times, only the memory of the last call is
+   * used. */
   uint8_t* (*allocate)(struct xylem_output* self, size_t size);
 } xylem_output;
 

@@ -15,7 +15,7 @@ namespace xylem::filters {
 wire::ProfileWindow merge_profile_windows(std::vector<wire::ProfileWindow> windows);
 
 /// A MergeFunction (wave_merger.h) for packets that contain windows. Returns false if a payload
-/// cannot be decoded, or if the result does not fit into a frame.
+/// cannot be decoded, or if all payloads together have more than half of wire::kMaxFrameBytes.
 bool merge_window_packets(const std::vector<wire::Packet>& packets, wire::Bytes& merged);
 
 }  // namespace xylem::filters

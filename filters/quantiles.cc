@@ -29,8 +29,8 @@ constexpr wire::FieldNumber kNegativeIndexes = 3;  // those of absolute values
 constexpr wire::FieldNumber kNegativeCounts = 4;
 constexpr wire::FieldNumber kZeros = 5;     // uint64
 constexpr wire::FieldNumber kOthers = 6;    // uint64: not finite
-constexpr wire::FieldNumber kLeast = 7;     // float64: infinite when there is no value
-constexpr wire::FieldNumber kGreatest = 8;  // float64
+constexpr wire::FieldNumber kStateMin = 7;  // float64: infinite when there is no value
+constexpr wire::FieldNumber kStateMax = 8;  // float64
 
 // A part of the state for computations: each bucket once, ascending.
 struct Buckets {
@@ -86,8 +86,8 @@ struct Sketch {
     sketch.negative = {reader.get<Indexes>(kNegativeIndexes), reader.get<Counts>(kNegativeCounts)};
     sketch.zeros = reader.get<std::uint64_t>(kZeros);
     sketch.others = reader.get<std::uint64_t>(kOthers);
-    sketch.least = reader.get<double>(kLeast);
-    sketch.greatest = reader.get<double>(kGreatest);
+    sketch.least = reader.get<double>(kStateMin);
+    sketch.greatest = reader.get<double>(kStateMax);
     reader.require(sketch.positive.sound() && sketch.negative.sound(),
                    "its buckets are not in order");
     reader.require(sketch.least == sketch.least && sketch.greatest == sketch.greatest,
@@ -98,15 +98,15 @@ struct Sketch {
 
   wire::Fields state() && {
     wire::Fields fields;
-    fields.reserve(kGreatest);
+    fields.reserve(kStateMax);
     fields.set(kPositiveIndexes, std::move(positive.indexes));
     fields.set(kPositiveCounts, std::move(positive.counts));
     fields.set(kNegativeIndexes, std::move(negative.indexes));
     fields.set(kNegativeCounts, std::move(negative.counts));
     return fields.set(kZeros, zeros)
         .set(kOthers, others)
-        .set(kLeast, least)
-        .set(kGreatest, greatest);
+        .set(kStateMin, least)
+        .set(kStateMax, greatest);
   }
 };
 

@@ -49,8 +49,8 @@ constexpr wire::FieldNumber kNotFinite = 5;
 /// Quantile q is the value with the number floor(q (n - 1)). The error of the result is at most a
 /// times the absolute value of the quantile.
 ///
-/// make_quantiles() fails if the parameters are invalid. lift() fails if field kValue is missing or
-/// not numeric. merge() fails if an argument is not a state.
+/// make_quantiles() fails with kInvalidArgument if a parameter is invalid or unknown. lift() fails
+/// if field kValue is missing or not numeric. merge() fails if an argument is not a state.
 ///
 /// If hosts have different mathematics libraries, a value at the edge of a bucket may count in the
 /// neighbouring bucket. The error bound is valid for both buckets.

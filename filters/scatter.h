@@ -21,8 +21,9 @@ constexpr wire::FieldNumber kCut = 1;
 /// restores the array. If n < c, the last leaves get an empty array. Numbers, strings and bytes are
 /// never divided.
 ///
-/// make_scatter() fails if the parameter is invalid or an empty array. narrow() fails if a field
-/// listed in the parameter is missing or is not an array. narrow() copies the leaf's part once.
+/// make_scatter() fails with kInvalidArgument if the parameter is invalid or an empty array, or if
+/// there is another parameter. narrow() fails if a field listed in the parameter is missing or is
+/// not an array. narrow() copies the leaf's part once.
 Result<std::shared_ptr<const Narrowing>> make_scatter(const wire::Fields& parameters);
 
 }  // namespace xylem::filters

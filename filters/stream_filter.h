@@ -20,9 +20,12 @@ Result<std::shared_ptr<const Aggregation>> aggregation_of(const wire::StreamSpec
 /// Makes the stream's narrowing, which is built in or from a plugin; null if the stream has no
 /// narrowing. Every node of the stream calls this function, even if the node does not use the
 /// narrowing. So if a host cannot load the plugin, this is found when the stream is opened, before
-/// a node needs the narrowing there.
+/// a node needs the narrowing there. Fails if make_narrowing() or load_narrowing() fails. Fails
+/// with kCorrupt if the parameters cannot be decoded.
 NodeNarrowing narrowing_of(const wire::StreamSpec& spec);
 
+/// Returns the options for a StreamReducer of this stream. Values that `spec` does not have keep
+/// their defaults.
 ReducerOptions reducer_options(const wire::StreamSpec& spec);
 
 }  // namespace xylem::filters

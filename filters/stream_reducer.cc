@@ -4,6 +4,7 @@
 #include <limits>
 #include <span>
 
+#include "wire/message.h"
 #include "wire/waves.h"
 
 namespace xylem::filters {
@@ -33,7 +34,7 @@ void StreamReducer::set_expected(const IntervalSet& leaves) {
   expected_ = leaves;
   for (auto it = open_.begin(); it != open_.end();) {
     const auto wave = it++;
-    if (wave->second.sources.contains(expected_)) give_out(wave);
+    if (is_complete(wave->second)) give_out(wave);
   }
 }
 
@@ -59,17 +60,40 @@ void StreamReducer::add(std::uint64_t wave, const IntervalSet& sources, wire::Fi
     deadlines_.emplace_back(open.deadline, wave);
     open.sources = sources;
     open.state = std::move(state);
-  } else if (wire::Fields merged = open.state;
-             !open.sources.intersects(sources) && aggregation_->merge(merged, state)) {
-    open.state = std::move(merged);
-    open.sources.insert(sources);
-  } else {
+  } else if (const Merged merged = merge(open, sources, state); merged == Merged::kNotMergeable) {
+    open.separate.insert(sources);
     ready_.push_back({wave, sources, std::move(state)});
-    return;
+  } else if (merged == Merged::kTooLarge) {
+    // What waits goes on as a part, and the contribution begins the next part. If it went on
+    // instead, each later one would be tried with a part that is full.
+    open.separate.insert(open.sources);
+    ready_.push_back(
+        {wave, std::exchange(open.sources, sources), std::exchange(open.state, std::move(state))});
   }
   const std::size_t before = std::exchange(open.bytes, open.state.bytes());
   waiting_bytes_ += open.bytes - before;
-  if (open.sources == expected_ || open.sources.contains(expected_)) give_out(it);
+  if (is_complete(open)) give_out(it);
+}
+
+StreamReducer::Merged StreamReducer::merge(Open& open, const IntervalSet& sources,
+                                           const wire::Fields& state) const {
+  if (open.sources.intersects(sources)) return Merged::kNotMergeable;
+  wire::Fields merged = open.state;
+  if (!aggregation_->merge(merged, state)) return Merged::kNotMergeable;
+  const std::size_t intervals = open.sources.intervals().size() + sources.intervals().size();
+  if (wire::kWavesHeadBytes + merged.bytes() > wire::max_payload_bytes(intervals)) {
+    return Merged::kTooLarge;
+  }
+  open.state = std::move(merged);
+  open.sources.insert(sources);
+  return Merged::kYes;
+}
+
+bool StreamReducer::is_complete(const Open& open) const {
+  if (open.separate.empty()) return open.sources == expected_ || open.sources.contains(expected_);
+  IntervalSet heard = open.sources;
+  heard.insert(open.separate);
+  return heard.contains(expected_);
 }
 
 std::vector<ReducedWave> StreamReducer::take_ready(Nanos now) {
@@ -118,15 +142,19 @@ std::vector<wire::Packet> pack(StreamId stream, std::vector<ReducedWave> waves,
   std::vector<wire::Fields> run;
   for (std::size_t first = 0; first < waves.size();) {
     run.clear();
-    std::size_t bytes = 0;
+    const std::size_t largest = wire::max_payload_bytes(waves[first].sources.intervals().size());
     std::size_t next = first;
+    std::size_t bytes = waves[next].state.bytes();
+    std::size_t with_next = bytes;
     do {
-      bytes += waves[next].state.bytes();
+      bytes = with_next;
       run.push_back(std::move(waves[next].state));
       ++next;
-    } while (next < waves.size() && waves[next].number == waves[first].number + run.size() &&
+      if (next == waves.size()) break;
+      with_next = bytes + waves[next].state.bytes();
+    } while (waves[next].number == waves[first].number + run.size() &&
              waves[next].sources == waves[first].sources && run.size() < max_waves &&
-             bytes < max_bytes);
+             bytes < max_bytes && wire::kWavesHeadBytes + with_next <= largest);
     wire::PacketId id;
     id.stream = stream;
     id.wave = waves[first].number;

@@ -40,7 +40,7 @@ struct ReducerOptions {
   /// For kTimeOut: maximum wait after a wave's first packet.
   Nanos time_out = 0;
   /// For kWaitForAll: maximum wait after a wave's first packet. It is twice the time after which a
-  /// silent leaf counts as lost (kSilenceLimit).
+  /// silent peer is lost (kSilenceLimit).
   Nanos longest_wait = 6 * kSecond;
   /// Maximum size of waiting waves in bytes. If more bytes wait, the oldest waves are released
   /// first.
@@ -56,9 +56,10 @@ class StreamReducer {
   /// closed the stream. Waves that have a contribution of each of these leaves become ready.
   void set_expected(const IntervalSet& leaves);
 
-  /// Adds the waves of a packet. Returns false if the caller must forward the packet unchanged: it
-  /// is a tombstone, or its payload cannot be decoded, or it is marked `alone`. Only the root also
-  /// adds packets marked `alone`.
+  /// Adds the waves of a packet. A contribution that cannot be merged with what waits, or with
+  /// which the wave would not fit into a frame, becomes ready by itself. Returns false if the
+  /// caller must forward the packet unchanged: it is a tombstone, or its payload cannot be decoded,
+  /// or it is marked `alone`. With `is_root`, packets marked `alone` are added too.
   bool add(const wire::Packet& packet, Nanos now, bool is_root = false);
   /// Adds one wave of a packet. The root calls this function, because it adds only waves that it
   /// does not have yet.
@@ -77,13 +78,19 @@ class StreamReducer {
   struct Open {
     Nanos deadline = 0;
     IntervalSet sources;
+    // Sources whose contributions were passed on by themselves, because they could not be merged.
+    IntervalSet separate;
     wire::Fields state;
     std::size_t bytes = 0;
   };
   Nanos patience() const;
+  enum class Merged { kYes, kNotMergeable, kTooLarge };
+  // Without kYes, `open` is unchanged.
+  Merged merge(Open& open, const IntervalSet& sources, const wire::Fields& state) const;
+  bool is_complete(const Open& open) const;
   void give_out(std::map<std::uint64_t, Open>::iterator wave);
 
-  std::shared_ptr<const Aggregation> aggregation_;
+  std::shared_ptr<const Aggregation> aggregation_;  // Shared, see Aggregation.
   ReducerOptions options_;
   IntervalSet expected_;
   std::map<std::uint64_t, Open> open_;
@@ -95,7 +102,8 @@ class StreamReducer {
 };
 
 /// Returns the waves as packets. Consecutive waves with equal sources are put into one packet,
-/// until it has `max_waves` waves or at least `max_bytes` bytes.
+/// until it has `max_waves` waves or at least `max_bytes` bytes, or the next wave would not fit
+/// into the frame.
 std::vector<wire::Packet> pack(StreamId stream, std::vector<ReducedWave> waves,
                                std::size_t max_waves = 256, std::size_t max_bytes = 256u << 10);
 

@@ -29,9 +29,9 @@ constexpr wire::FieldNumber kPositions = 3;
 /// Makes "top". The result is exact: it is identical in every tree and in every order of merging.
 /// Equal values are ordered by leaf, then by position.
 ///
-/// make_top() fails if the parameter is invalid. lift() fails if field kValue is missing, is not
-/// numeric or has a NaN. merge() fails if leaves sent different types. A number and an array of the
-/// same type may be mixed.
+/// make_top() fails with kInvalidArgument if a parameter is invalid or unknown. lift() fails if
+/// field kValue is missing, is not numeric or has a NaN. merge() fails if leaves sent different
+/// types. A number and an array of the same type may be mixed.
 Result<std::shared_ptr<const Aggregation>> make_top(const wire::Fields& parameters);
 
 }  // namespace xylem::filters

@@ -5,8 +5,8 @@
 //
 // Packets of one wave are merged if their sources are disjoint. Packets marked `last` are merged
 // only with each other. Packets with overlapping sources, packets marked `alone` and tombstones are
-// forwarded unchanged. After a wave is released, its packets are no longer kept, so a late packet
-// is forwarded separately.
+// forwarded unchanged. After a wave is released, its packets are no longer kept. A late packet
+// starts the wave again.
 //
 // A wave is released when all expected leaves have contributed. It is released earlier after a
 // timeout, or if too many bytes wait.
@@ -23,8 +23,8 @@
 
 namespace xylem::filters {
 
-/// Merges the payloads of packets with disjoint sources. Returns false if a payload cannot be
-/// decoded. The packets are then forwarded unchanged, so that the root can report the error.
+/// Merges the payloads of packets with disjoint sources. Returns false if they cannot be merged,
+/// for example because a payload cannot be decoded. The packets are then forwarded unchanged.
 using MergeFunction =
     std::function<bool(const std::vector<wire::Packet>& packets, wire::Bytes& merged)>;
 
@@ -51,7 +51,8 @@ class WaveMerger {
   /// Adds a packet. take_ready() then returns the packets that are ready.
   void add(wire::Packet packet, Nanos now);
 
-  /// Returns the packets to send up, oldest wave first.
+  /// Returns the packets to send up: first those that are forwarded unchanged, then the released
+  /// waves in the order of their numbers.
   std::vector<wire::Packet> take_ready(Nanos now);
 
   /// Returns the next time at which a wave times out; a very late time if no wave waits.

@@ -46,8 +46,8 @@ class Gathering {
   /// gathering is complete when all worlds are complete, or when no new host or process has come
   /// for `settle`.
   bool complete(Nanos now) const;
-  /// Returns the time at which complete() becomes true if nobody joins before; kForever if
-  /// complete() needs another host.
+  /// Returns the latest time at which complete() becomes true if nobody joins before. Returns
+  /// kForever if no host has joined, or if `expected` is not 0.
   Nanos complete_at() const noexcept;
   /// Maximum wait for another host or process.
   Nanos newcomer_limit() const noexcept { return options_.settle; }

@@ -19,8 +19,8 @@ namespace xylem::frontend {
 struct HostChoice {
   placement::Policy policy = placement::Policy::kEven;             ///< `--placement`
   placement::FuzzyRules rules = placement::default_fuzzy_rules();  ///< Used only with kFuzzy.
-  /// `--comm-on`, `--exclude`, `--max-per-host` and `--reserve-cores`. An excluded host that is not
-  /// in the job is ignored. So one configuration can be used for every job.
+  /// `--comm-on`, `--exclude`, `--max-per-host` and `--reserve-cores`. In a run, an excluded host
+  /// that is not in the job is ignored. So one configuration can be used for every job.
   placement::RoomRules room;
   /// `--extra-hosts`: hosts without back ends. Each host is named once. It is no error if the job
   /// also uses one of these hosts.

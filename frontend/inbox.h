@@ -38,7 +38,7 @@ class Inbox {
   /// If `aggregation` is null, waves are delivered without reduction. While more than `queue_bytes`
   /// wait for the program, nothing is acknowledged, so the leaves stop sending. While more than
   /// twice this amount waits, new packets are dropped and requested again later. This bounds the
-  /// memory for any number of leaves.
+  /// queue for any number of leaves.
   Inbox(wire::StreamSpec spec, std::shared_ptr<const filters::Aggregation> aggregation,
         std::size_t queue_bytes);
 
@@ -98,7 +98,7 @@ class Inbox {
   void deliver(std::vector<filters::ReducedWave> waves);
 
   wire::StreamSpec spec_;
-  std::shared_ptr<const filters::Aggregation> aggregation_;
+  std::shared_ptr<const filters::Aggregation> aggregation_;  // Shared with `reducer_`.
   std::size_t queue_limit_;
   filters::StreamReducer reducer_;
   std::vector<IntervalSet> waves_of_;  // Known waves of each leaf, indexed by leaf id.

@@ -75,14 +75,16 @@ class Overlay {
   /// `may_launch` is false, a topology file must not name these hosts, and `choice` must not have
   /// extra hosts.
   ///
-  /// A host's number of cores limits the communication processes on the host in two cases:
-  /// - With fuzzy placement, the measured number is the limit. Without a measurement, there is no
-  ///   limit.
-  /// - If `choice` reserves cores, with either policy, the measured number is the limit. Without a
-  ///   measurement, the number that the back end has reported is the limit.
+  /// A host's number of cores, minus the reserved cores, limits the communication processes on the
+  /// host in two cases:
+  /// - With fuzzy placement, the measured number counts. Without a measurement, there is no limit,
+  ///   unless `choice` reserves cores.
+  /// - If `choice` reserves cores, with either policy, the measured number counts. Without a
+  ///   measurement, the number that the back end has reported counts.
   ///
-  /// Fails if placement::plan_tree() or placement::room_of() fails, for example with kNotFound if a
-  /// topology file names unknown hosts. After a failure nothing has changed.
+  /// Fails if tree::read_topology_file(), placement::plan_tree() or placement::room_of() fails, for
+  /// example with kNotFound if a topology file names unknown hosts. After a failure nothing has
+  /// changed.
   Result<std::vector<NodeId>> place(const tree::Shape& shape,
                                     const std::map<LeafId, KnownHost>& known,
                                     bool may_launch = false, const HostChoice& choice = {});
@@ -92,9 +94,9 @@ class Overlay {
   std::optional<NodeId> starter_of(NodeId comm_process) const;
 
   void started(NodeId comm_process, std::vector<wire::Address> addresses, std::uint32_t pid);
-  /// Removes a communication process that could not be started or is lost. Each child of the
-  /// process gets a new parent: the first living node of the child's own list of parents (see
-  /// assignment()). Returns these children.
+  /// Gives the state `state` to a communication process that could not be started or is lost. Each
+  /// child of the process gets a new parent: the first living node of the child's own list of
+  /// parents (see assignment()). Returns these children.
   std::vector<NodeId> remove(NodeId comm_process, NodeState state);
   bool all_started() const;
 
@@ -103,15 +105,18 @@ class Overlay {
   /// other identity of its host.
   void attach_late(NodeId late);
 
-  /// Returns the node's place, with a list of parents in the order in which to try them. The node's
-  /// parent comes first, and the front end comes last. In the middle are the fall-backs of the
-  /// plan, or the node's ancestors if the plan does not contain the node.
+  /// Returns the node's place, with a list of parents in the order in which to try them. The
+  /// planned parent comes first, then the fall-backs of the plan, then the front end. A node that
+  /// is not in the plan gets its ancestors instead. Communication processes that have left or are
+  /// lost are not in the list.
   wire::Assignment assignment(NodeId id) const;
 
-  /// Returns the front end and the living communication processes, each below its current parent.
-  /// Fails with kInvalidArgument if tree::is_host_name() refuses a host's name.
+  /// Returns the front end and all communication processes that are not lost, each below its
+  /// current parent. Fails with kInvalidArgument if tree::is_host_name() refuses a host's name.
   Result<tree::Topology> topology() const;
 
+  // The next four functions return null if there is no such node. The pointers are valid as long as
+  // the Overlay, because no node is ever forgotten.
   OverlayNode* find(NodeId node);
   const OverlayNode* find(NodeId node) const;
   const OverlayNode* find(LeafId leaf) const;

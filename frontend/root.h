@@ -54,14 +54,15 @@ struct RootOptions {
 };
 
 /// The owner of a Root. A Root calls these functions only while one of its own functions runs. They
-/// may call Root::acknowledge().
+/// may call Root::acknowledge() and Root::ended(). on_launch() may also call
+/// Root::comm_process_ended().
 class RootOwner {
  public:
   virtual ~RootOwner() = default;
 
   /// A packet as received. Its sources may include unknown leaves.
   virtual void on_packet(wire::Packet packet, Nanos now) = 0;
-  /// A node is new, or its state, parent or level has changed.
+  /// A node is new, or its state, parent or level may have changed.
   virtual void on_node(const OverlayNode& node) = 0;
   /// A back end or a program has joined. The same leaf may join again after a restart.
   virtual void on_joined(LeafId leaf, Nanos now) = 0;
@@ -74,7 +75,7 @@ class RootOwner {
   /// RootOptions::may_launch. If the process cannot be started, the owner must call
   /// Root::comm_process_ended(). Otherwise the process itself sends a report.
   virtual void on_launch(const OverlayNode& /*comm_process*/) {}
-  /// A communication process has ended or is silent.
+  /// A communication process could not be started, has ended or is silent.
   virtual void on_comm_process_lost(const OverlayNode&, const std::string& /*why*/) {}
   /// A node has lost its parent and connected to another one.
   virtual void on_healed(const OverlayNode&) {}
@@ -116,7 +117,8 @@ class Root {
   void on_timer(Nanos now);
 
   /// Places the tree. `known` has the facts about each back end's host. Only the first call has an
-  /// effect.
+  /// effect. If the tree cannot be placed, logs the reason, and all nodes stay directly below the
+  /// front end.
   void place(const std::map<LeafId, KnownHost>& known, Nanos now);
   /// A communication process that the owner started has ended, or could not be started.
   void comm_process_ended(NodeId id, const std::string& why);

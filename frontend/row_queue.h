@@ -24,7 +24,7 @@ struct RowQueueOptions {
   std::size_t commit_bytes = 1u << 20;
   /// Maximum size of the rows that wait for a slow store, in bytes. Further packets are dropped
   /// here. Their hosts keep them, and the front end requests them again when there is space. In
-  /// addition, the batch that is being stored may have up to this size.
+  /// addition, the batch that is being stored or has failed may have up to this size.
   std::size_t waiting_bytes = 64u << 20;
   /// While the run is ending and the disk is full, storing is retried for this time, since someone
   /// may free space. The time begins at begin_end(). After this, packets become tombstones.
@@ -97,7 +97,8 @@ class RowQueue {
   Nanos next_write() const;
   /// How long the store has worked on the current batch; 0 if there is no current batch.
   Nanos writing_for(Nanos now) const { return recording_ ? now - recording_since_ : 0; }
-  /// The last time at which packets were settled; 0 if none were.
+  /// The last time at which packets were stored or first became tombstones; 0 if neither happened.
+  /// Later tombstones do not count, but the last packet of a leaf does.
   Nanos last_progress() const { return last_progress_; }
   /// Reports on the writes to the store, in the form of a report on a link. `queue_bytes` is the
   /// size of the waiting rows and of the batch that is being stored. `sent_packets` and

@@ -458,6 +458,7 @@ void Session::end(Nanos now, std::string trouble) {
   report_itself(now);
   root_.close(now);
   outcome_.trouble = std::move(trouble);
+  outcome_.exit_code = *exit_code_;
   rows_.end(*exit_code_, now);
 }
 
@@ -473,11 +474,28 @@ void Session::on_end_recorded(storage::Recorded done) {
   }
   if (done.failure) outcome_.trouble = done.failure->message;
   if (done.end_failure) outcome_.trouble = done.end_failure->message;
+  if (outcome_.trouble.empty()) outcome_.trouble = late_leaves();
   if (outcome_.trouble.empty() && gathering_.worlds() > 0 && !gathering_.worlds_complete()) {
     outcome_.trouble = gathering_.missing_ranks();
   }
   if (outcome_.trouble.empty()) outcome_.trouble = gathering_.unwatched_ranks();
   network_->stop(0);
+}
+
+// No leaf was open when the session ended the run. Leaves that are open now have joined while the
+// store was writing the end.
+std::string Session::late_leaves() const {
+  std::string text;
+  const IntervalSet open = root_.open_leaves();
+  for (const auto& run : open.intervals()) {
+    for (auto number = run.first; number < run.end; ++number) {
+      const OverlayNode& node = *root_.overlay().find(LeafId{static_cast<std::uint32_t>(number)});
+      text +=
+          (text.empty() ? "joined after the end of the run, so its data is not stored: " : ", ") +
+          ((node.is_host() ? "host " : "a program on ") + node.host);
+    }
+  }
+  return text;
 }
 
 void Session::on_timer(Nanos now) {

@@ -67,6 +67,7 @@ struct SessionOutcome {
   std::string trouble;
   bool holds_something = false;  ///< True if `on_first_record` was called.
   bool abandoned = false;        ///< True if the job was not started.
+  int exit_code = -1;            ///< Exit code of the job; -1 if unknown.
 };
 
 /// Life cycle: before it makes a session, the caller calls begin_run() of the store. The session
@@ -155,6 +156,7 @@ class Session final : public overlay::Node, private RootOwner, private RowQueueO
   void broadcast_finish_when_ready(Nanos now);
   void end_when_done(Nanos now);
   void end(Nanos now, std::string trouble);
+  std::string late_leaves() const;
 
   void schedule(Nanos now);
   Nanos run_time(Nanos now) const { return now - epoch_; }

@@ -45,10 +45,11 @@ Section<HostChoice> choice_section() {
   Section<HostChoice> section = {
       {{"placement", to_text(HostChoice{}.policy), false,
         "Policy that chooses hosts for communication processes: even, or fuzzy (by the "
-        "measurements of their agents)"},
+        "measurements of their agents)",
+        "even|fuzzy"},
        read_placement},
       {{placement::extra_hosts_setting().name, "", false,
-        placement::extra_hosts_setting().help + ", which --launcher starts"},
+        placement::extra_hosts_setting().help + ", which --launcher starts", "LIST"},
        read_extra_hosts},
   };
   append(section, section_of_member(placement::room_section(), &HostChoice::room));
@@ -60,12 +61,12 @@ Section<SessionPlan> make_section() {
       word_option("detail", &SessionPlan::chunks, "profile", "trace",
                   "profile: windows only; trace: every event too"),
       {{"topology", to_text(tree::Shape{}), false,
-        "flat, kary:K, balanced:DEPTHxFANOUT, binomial:ORDER, or a topology file"},
+        "flat, kary:K, balanced:DEPTHxFANOUT, binomial:ORDER, or a topology file", "SHAPE"},
        read_topology},
   };
   append(section, section_of_member(choice_section(), &SessionPlan::choice));
   section.push_back({{"facts-every", print_duration(SessionPlan{}.facts_every), false,
-                      "How often to measure the hosts, 1s to 1h; 0: never"},
+                      "How often to measure the hosts, 1s to 1h; 0: never", "TIME"},
                      read_facts_every});
   section.push_back(duration_option("window", &SessionPlan::window, kMinWindow, kMaxWindow,
                                     "from 10ms to 60s", "Length of a profile window, 10ms to 60s"));

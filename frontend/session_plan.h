@@ -29,6 +29,7 @@ struct SessionPlan {
   bool operator==(const SessionPlan&) const = default;
 };
 
+/// The settings of SessionPlan.
 const Section<SessionPlan>& session_section();
 
 /// Reads a plan. The settings come from `values`. `sections` are the entries of a configuration
@@ -41,7 +42,8 @@ Result<SessionPlan> read_session_plan(const std::vector<SettingValue>& values,
 
 /// Call it before a job starts. Checks whether the settings of a plan fit together, and whether a
 /// topology file is readable. `values` has the settings from which the plan was read, and the
-/// setting `launcher`. Error messages begin with the source of a setting.
+/// setting `launcher`. Fails with kInvalidArgument; the message begins with the source of a
+/// setting.
 Result<void> check_session_plan(const SessionPlan& plan, const std::vector<SettingValue>& values);
 
 }  // namespace xylem::frontend

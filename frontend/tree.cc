@@ -90,12 +90,8 @@ Stream::Impl::Impl(std::unique_ptr<Parts> parts)
     : parts_(std::move(parts)), state_(parts_->node), loop_(*this, std::move(parts_->network)) {}
 
 Result<void> Stream::Impl::start() {
-  auto started = thread_.start("xylem-tree", [this] { loop_.run(); });
+  if (auto started = thread_.start("xylem-tree", [this] { loop_.run(); }); !started) return started;
   auto state = state_.lock();
-  if (!started) {
-    state->closed = true;
-    return started;
-  }
   state.wait_until(kForever, [&] { return state->network != nullptr; });
   state.unlock();
   const TreeOptions& options = parts_->options;
@@ -286,6 +282,8 @@ void Stream::Impl::end_children(Nanos deadline) {
 
 void Stream::Impl::stop() {
   CHECK(!thread_.is_current());  // A coroutine must not end the tree that resumed it.
+  // The system has refused the thread: nothing is to be closed.
+  if (!thread_.is_running()) return;
   static_cast<void>(close(kCloseAtEnd));
   thread_.join();
 }

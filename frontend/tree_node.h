@@ -33,8 +33,8 @@ struct TreeNodeOptions {
 };
 
 /// The logic, without threads. Only one call may run at a time, so the caller must hold a lock. The
-/// first group of functions is called on the loop's thread. The second group may also be called on
-/// the program's threads.
+/// first group of functions, except is_open(), is called on the loop's thread. is_open() and the
+/// second group may also be called on the program's threads.
 class TreeNode final : public overlay::Node, private RootOwner {
  public:
   explicit TreeNode(TreeNodeOptions options);

@@ -21,7 +21,8 @@ struct StreamAccount {
   std::uint64_t contributions = 0;  ///< Contributions of leaves to waves, without duplicates.
   std::uint64_t duplicates = 0;     ///< Contributions that arrived again.
   std::uint64_t lost = 0;           ///< Contributions that leaves have given up.
-  std::uint64_t unreadable = 0;     ///< Contributions that could not be decoded.
+  std::uint64_t unreadable = 0;     ///< Contributions that could not be decoded, or whose wave
+                                    ///< could not be finished.
   std::uint64_t refused = 0;        ///< Packets that were dropped because a source had not joined.
 };
 

@@ -1,11 +1,12 @@
 #include "launch/attach_plan.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-#include <cstdio>
+#include <cerrno>
 #include <map>
-#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,8 @@
 #include "backend/find/rank_search.h"
 #include "backend/find/selection_text.h"
 #include "base/clock.h"
+#include "base/pipe.h"
+#include "base/quantity_text.h"
 #include "launch/back_end_launch.h"
 #include "launch/launcher_table.h"
 #include "launch/slurm.h"
@@ -52,40 +55,83 @@ struct Answer {
   std::string text;
 };
 
-// The words contain only letters, digits and characters of options; see is_slurm_job().
-Answer ask(const std::vector<std::string>& words) {
+// Reads up to the end of the output. Returns false at the deadline.
+bool read_all(int from, Nanos deadline, std::string& text) {
   constexpr std::size_t kMaxAnswer = 64u << 10;
-  std::string command;
-  for (const std::string& word : words) command += "'" + word + "' ";
-  const auto close_pipe = [](std::FILE* pipe) { ::pclose(pipe); };
-  std::unique_ptr<std::FILE, decltype(close_pipe)> pipe{
-      ::popen((command + "2>&1 </dev/null").c_str(), "re"), close_pipe};
-  Answer answer;
   char piece[4096];
-  while (pipe && answer.text.size() < kMaxAnswer && std::fgets(piece, sizeof piece, pipe.get())) {
-    answer.text += piece;
+  while (text.size() < kMaxAnswer) {
+    const Nanos left = deadline - monotonic_now();
+    if (left <= 0) return false;
+    pollfd waiting{from, POLLIN, 0};
+    ::poll(&waiting, 1, static_cast<int>(left / kMillisecond) + 1);
+    if (waiting.revents == 0) continue;
+    const ssize_t size = ::read(from, piece, sizeof piece);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return true;
+    text.append(piece, static_cast<std::size_t>(size));
   }
-  const int status = pipe ? ::pclose(pipe.release()) : -1;
-  answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-  return answer;
+  return true;
 }
 
-Result<AttachPlan> plan_of_job(const std::string& job, backend::RankSelection selection) {
+bool wait_for_end(pid_t pid, Nanos deadline, int& status) {
+  constexpr int kPauseMs = 5;
+  for (;;) {
+    const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+    // ECHILD: our parent has made us ignore SIGCHLD.
+    if (ended == pid || (ended < 0 && errno == ECHILD)) return true;
+    if (monotonic_now() >= deadline) return false;
+    ::poll(nullptr, 0, kPauseMs);
+  }
+}
+
+// Runs a program that prints its answer. If it takes longer than `limit`, kills it.
+Result<Answer> ask(const std::vector<std::string>& words, Nanos limit) {
+  const Nanos deadline = deadline_in(limit);
+  auto pipe = make_pipe();
+  if (!pipe) return unexpected(std::move(pipe.error()));
+  LaunchHow how;
+  how.standard_output = how.standard_error = pipe->write.get();
+  const auto launched = launch_on("", "", words, {}, how);
+  if (!launched) return unexpected(launched.error());
+  pipe->write.reset();
+  Answer answer;
+  int status = 0;
+  const bool is_read = read_all(pipe->read.get(), deadline, answer.text);
+  pipe->read.reset();
+  if (is_read && wait_for_end(launched->pid(), deadline, status)) {
+    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    return answer;
+  }
+  constexpr Nanos kLongestDeath = 1 * kSecond;  // It may wait for a device.
+  ::kill(launched->pid(), SIGKILL);
+  wait_for_end(launched->pid(), monotonic_now() + kLongestDeath, status);
+  return unexpected(Code::kTimedOut,
+                    words.front() + " has not answered within " + duration_text(limit));
+}
+
+Result<AttachPlan> plan_of_job(const std::string& job, backend::RankSelection selection,
+                               Nanos query_limit) {
   if (!is_slurm_job(job)) {
     return unexpected(Code::kInvalidArgument,
                       "--jobid: '" + job + "' is not a Slurm job number, as in 1234");
   }
-  const Answer answer = ask(slurm_query(job));
-  if (answer.code == 127) {
+  const auto answer = ask(slurm_query(job), query_limit);
+  if (!answer && answer.error().code == Code::kNotFound) {
     return unexpected(Code::kNotFound,
                       "--jobid: squeue is not there; on a host of the cluster Slurm's commands "
                       "must be in PATH");
   }
-  if (answer.code != 0) {
-    return unexpected(Code::kNotFound, "--jobid: Slurm does not know job " + job + ": " +
-                                           answer.text.substr(0, answer.text.find('\n')));
+  if (!answer && answer.error().code == Code::kTimedOut) {
+    return unexpected(Code::kTimedOut, "--jobid: " + answer.error().message +
+                                           "; see whether Slurm works (scontrol ping), or name "
+                                           "the job's hosts (--hosts)");
   }
-  auto step = step_in(job, answer.text);
+  if (!answer) return unexpected(answer.error().code, "--jobid: " + answer.error().message);
+  if (answer->code != 0) {
+    return unexpected(Code::kNotFound, "--jobid: Slurm does not know job " + job + ": " +
+                                           answer->text.substr(0, answer->text.find('\n')));
+  }
+  auto step = step_in(job, answer->text);
   if (!step) return unexpected(step.error().code, "--jobid: " + step.error().message);
   selection.slurm_job = job;
   selection.is_named = true;
@@ -211,7 +257,8 @@ Result<LauncherTable> read_whole_table(std::uint32_t pid) {
   }
 }
 
-Result<AttachPlan> plan_of_launcher(const AttachTarget& target, const std::string& launcher) {
+Result<AttachPlan> plan_of_launcher(const AttachTarget& target, const std::string& launcher,
+                                    Nanos query_limit) {
   auto table = read_whole_table(target.pid);
   if (!table && table.error().code == Code::kNotFound && backend::start_time_of(target.pid) != 0) {
     return plan_of_proxies(target, launcher, table.error());
@@ -221,7 +268,7 @@ Result<AttachPlan> plan_of_launcher(const AttachTarget& target, const std::strin
     backend::RankSelection selection;
     selection.match = target.match;
     selection.slurm_step = table->slurm_step;
-    return plan_of_job(table->slurm_job, selection);
+    return plan_of_job(table->slurm_job, selection, query_limit);
   }
   if (table->ranks.empty()) {
     return unexpected(Code::kUnavailable, "--pid: launcher " + std::to_string(target.pid) +
@@ -232,17 +279,18 @@ Result<AttachPlan> plan_of_launcher(const AttachTarget& target, const std::strin
 
 }  // namespace
 
-Result<AttachPlan> plan_attach(const AttachTarget& target, const std::string& launcher) {
+Result<AttachPlan> plan_attach(const AttachTarget& target, const std::string& launcher,
+                               Nanos query_limit) {
   const int given = !target.hosts.empty() + !target.job.empty() + (target.pid != 0);
   if (given != 1) {
     return unexpected(Code::kInvalidArgument,
                       "attach: say where the job is, by one of --hosts LIST, --pid LAUNCHER and "
                       "--jobid SLURM_JOB");
   }
-  if (target.pid != 0) return plan_of_launcher(target, launcher);
+  if (target.pid != 0) return plan_of_launcher(target, launcher, query_limit);
   backend::RankSelection selection;
   selection.match = target.match;
-  if (!target.job.empty()) return plan_of_job(target.job, selection);
+  if (!target.job.empty()) return plan_of_job(target.job, selection, query_limit);
   auto hosts = tree::parse_host_list(target.hosts);
   if (!hosts) return unexpected(hosts.error().code, "--hosts: " + hosts.error().message);
   AttachPlan plan = plan_of_hosts(*hosts, selection, launcher);

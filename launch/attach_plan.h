@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "launch/launched_agents.h"
 
@@ -33,13 +34,24 @@ struct AttachPlan {
   bool only_here = false;  ///< True if all agents are on this host.
 };
 
-/// Makes the plan. `launcher` is the value of `--launcher`. Reads processes of this host and
-/// queries Slurm; starts no agent.
+/// Longest time that squeue may take.
+constexpr Nanos kQueryLimit = 60 * kSecond;
+
+/// Makes the plan. `launcher` is the value of `--launcher`; it is not used for a Slurm job. Reads
+/// processes of this host and queries Slurm; starts no agent.
 ///
-/// Fails with a sentence
-/// - if not exactly one target is given, or a host list or a job number is invalid;
-/// - if the process or job does not exist, or if reading the memory of the process is not allowed;
-/// - if the process is not a launcher of MPI jobs, or if it has not started its ranks yet.
-Result<AttachPlan> plan_attach(const AttachTarget& target, const std::string& launcher);
+/// The message of a failure begins with the option, or with `attach:`. Fails with these codes:
+///   kInvalidArgument   not exactly one target is given, a host list or a job number is invalid, or
+///                      the process is a rank and not a launcher,
+///   kNotFound          the process or job does not exist, squeue is missing, or the process is not
+///                      a launcher of MPI jobs,
+///   kPermissionDenied  reading the memory of the process is not allowed,
+///   kUnavailable       the launcher has not started its ranks yet; try again,
+///   kTimedOut          squeue has not answered within `query_limit`; it is killed,
+///   kExhausted         the system refuses a process or a descriptor for squeue,
+///   kCorrupt           the launcher's table is invalid (read_launcher_table()).
+/// Waits up to 2 s for an incomplete table.
+Result<AttachPlan> plan_attach(const AttachTarget& target, const std::string& launcher,
+                               Nanos query_limit = kQueryLimit);
 
 }  // namespace xylem::launch

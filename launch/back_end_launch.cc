@@ -17,6 +17,7 @@
 #include "base/pipe.h"
 #include "base/quoted.h"
 #include "base/this_host.h"
+#include "launch/spawn_error_internal.h"
 #include "tree/host_list.h"
 #include "tree/host_name.h"
 
@@ -53,6 +54,14 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& adde
   return all;
 }
 
+std::string what_to_do(Code code) {
+  if (code == Code::kPermissionDenied) return "; may this user execute it?";
+  if (code == Code::kExhausted) {
+    return "; this host or this user has no process, memory or descriptor left (ulimit -a)";
+  }
+  return "; is it installed, and in PATH?";
+}
+
 Result<pid_t> spawn(std::vector<std::string> words, std::vector<std::string> environment,
                     int standard_input, int standard_error, LaunchHow how) {
   posix_spawn_file_actions_t actions;
@@ -82,8 +91,9 @@ Result<pid_t> spawn(std::vector<std::string> words, std::vector<std::string> env
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error == 0) return pid;
-  return unexpected(Code::kNotFound, "cannot start " + words.front() + ": " + std::strerror(error) +
-                                         "; is it installed, and in PATH?");
+  const Code code = code_of_spawn_error(error);
+  return unexpected(
+      code, "cannot start " + words.front() + ": " + std::strerror(error) + what_to_do(code));
 }
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -128,7 +138,7 @@ Result<Launched> launch_on(const std::string& host, const std::string& launcher,
                            const std::vector<std::string>& command,
                            const std::vector<std::string>& environment, LaunchHow how) {
   if (launcher.empty() && is_this_host(host)) {
-    auto pid = spawn(command, merged_environment(environment), -1, -1, how);
+    auto pid = spawn(command, merged_environment(environment), -1, how.standard_error, how);
     if (!pid) return unexpected(std::move(pid.error()));
     return Launched(*pid, "", UniqueFd());
   }

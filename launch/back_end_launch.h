@@ -49,6 +49,9 @@ class Launched {
 struct LaunchHow {
   /// Descriptor for the child's standard output, borrowed; -1 means our standard output.
   int standard_output = -1;
+  /// Without a launcher: descriptor for the child's standard error, borrowed; -1 means our standard
+  /// error.
+  int standard_error = -1;
   /// If true, the child gets a new session. Then keys pressed at the terminal do not reach the
   /// child.
   bool own_session = false;
@@ -63,10 +66,14 @@ struct LaunchHow {
 /// questions to the user.
 ///
 /// The program's standard input is empty. The child's standard output is ours, or
-/// `how.standard_output`. Without a launcher, the program's standard error is ours. With a
-/// launcher, Launched::hear() copies the launcher's standard error to ours. Fails with kNotFound if
-/// the program or the launcher cannot be started on this host. Fails with kInvalidArgument if the
-/// script would be longer than 60,000 bytes.
+/// `how.standard_output`. Without a launcher, the program's standard error is ours, or
+/// `how.standard_error`. With a launcher, Launched::hear() copies the launcher's standard error to
+/// ours.
+///
+/// Fails with kNotFound if the program or the launcher is not on this host, with kPermissionDenied
+/// if it may not be executed, and with kExhausted if the system refuses another process. Fails with
+/// kInvalidArgument if the launcher is blank, or if the script would be longer than 60,000 bytes.
+/// Also fails if make_pipe() fails.
 Result<Launched> launch_on(const std::string& host, const std::string& launcher,
                            const std::vector<std::string>& command,
                            const std::vector<std::string>& environment, LaunchHow how = {});

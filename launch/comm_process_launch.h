@@ -24,8 +24,8 @@ class CommProcessLauncher {
   virtual ~CommProcessLauncher() = default;
 
   /// Starts a communication process on a host. `addresses` are the addresses of the front end.
-  /// Returns descriptors: when one of these is readable, call hear(). Fails if the process cannot
-  /// be started.
+  /// Returns descriptors, which the launcher owns: when one of these is readable, call hear().
+  /// Fails if launch_on() fails. If the process itself fails later, hear() reports it.
   virtual Result<std::vector<int>> start(NodeId node, std::uint32_t level, const std::string& host,
                                          const std::vector<wire::Address>& addresses) = 0;
 
@@ -47,9 +47,10 @@ struct CommProcessLaunchOptions {
   std::string log_level = "warn";
 };
 
-/// Starts communication processes with a launcher. The launcher gets a script with the key on its
-/// standard input. The script sets the key in the process's environment, and the process removes
-/// the key from there.
+/// Starts communication processes with a launcher. The launcher command (`--launcher`) gets a
+/// script on its standard input. The script contains the key and sets it in the process's
+/// environment, and the process removes the key from there. The destructor does not end the
+/// processes. Not thread-safe.
 class RemoteCommProcessLauncher final : public CommProcessLauncher {
  public:
   explicit RemoteCommProcessLauncher(CommProcessLaunchOptions options);
@@ -69,8 +70,8 @@ class RemoteCommProcessLauncher final : public CommProcessLauncher {
   std::map<NodeId, Child> children_;
 };
 
-/// Makes the object from a run's settings. Returns null if the settings have no launcher. Fails if
-/// find_installation() fails to find the program.
+/// Makes a RemoteCommProcessLauncher from a run's settings. Returns null if the settings have no
+/// launcher. Fails if find_installation() fails.
 Result<std::unique_ptr<CommProcessLauncher>> make_comm_process_launcher(
     const StartOptions& start, const std::string& run, const net::Key& key,
     const std::string& log_level);

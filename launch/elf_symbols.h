@@ -23,9 +23,9 @@ struct ElfSymbols {
 };
 
 /// Searches the dynamic symbols. If the file is not stripped, also searches all other symbols.
-/// Supports only 64-bit little-endian files for this machine. Fails with kCorrupt on any other file
-/// and on inconsistent files. Never reads outside of `file`. A name that the file does not define
-/// is not an error. Pure.
+/// Supports only 64-bit little-endian files. Fails with kCorrupt on any other file and on
+/// inconsistent files. Never reads outside of `file`. A name that the file does not define is not
+/// an error. Pure.
 Result<ElfSymbols> find_symbols(std::span<const std::byte> file,
                                 const std::vector<std::string_view>& names);
 

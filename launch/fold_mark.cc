@@ -1,10 +1,12 @@
 #include "launch/fold_mark.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <utility>
 
 namespace xylem::launch {
@@ -26,6 +28,17 @@ Result<FoldMark> FoldMark::make() {
 }
 
 Result<FoldMark> FoldMark::of(UniqueFd memory) {
+  // mmap() would accept a file that is too short, and the first access would end the process.
+  struct stat found {};
+  if (::fstat(memory.get(), &found) != 0) {
+    return unexpected(Code::kInvalidArgument,
+                      std::string("memory cannot be shared: ") + std::strerror(errno));
+  }
+  if (found.st_size < static_cast<off_t>(kBytes)) {
+    return unexpected(Code::kInvalidArgument, "memory cannot be shared: the descriptor has " +
+                                                  std::to_string(found.st_size) +
+                                                  " bytes instead of " + std::to_string(kBytes));
+  }
   void* place = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
   if (place == MAP_FAILED) {
     return unexpected(Code::kInvalidArgument,

@@ -19,10 +19,11 @@ namespace xylem::launch {
 /// crashed. Only one thread may write.
 class FoldMark {
  public:
-  /// Makes a mark. Fails with kExhausted if there is no memory or descriptor.
+  /// Makes a mark. Fails with kExhausted if there is no memory file or descriptor, or if of()
+  /// fails.
   static Result<FoldMark> make();
-  /// Opens the mark of another process. Fails with kInvalidArgument if the descriptor does not
-  /// belong to a mark.
+  /// Opens the mark of another process. Fails with kInvalidArgument if the descriptor's memory is
+  /// too short or cannot be mapped.
   static Result<FoldMark> of(UniqueFd memory);
 
   int fd() const { return memory_.get(); }

@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 
 #include "base/argv.h"
 #include "base/run_contract.h"
+#include "launch/spawn_error_internal.h"
 
 namespace xylem::launch {
 namespace {
@@ -83,7 +85,8 @@ Result<pid_t> spawn(const std::string& program, int control, const std::vector<U
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
-    return unexpected(Code::kNotFound, program + ": cannot be started: " + std::strerror(error));
+    return unexpected(code_of_spawn_error(error),
+                      program + ": cannot be started: " + std::strerror(error));
   }
   return pid;
 }
@@ -103,6 +106,21 @@ std::string in_seconds(Nanos pause) {
 void wait_readable(int fd, Nanos most) {
   pollfd waiting{fd, POLLIN, 0};
   ::poll(&waiting, 1, static_cast<int>(most / kMillisecond));
+}
+
+// The path of a folder of this run. An agent has the user of the rank that has started it, and the
+// rank may have changed its user.
+bool is_run_folder_of_its_user(const std::string& file, const std::string& run) {
+  std::string_view path = file;
+  if (!path.starts_with(kRunFolders)) return false;
+  path.remove_prefix(std::string_view(kRunFolders).size());
+  const std::size_t user_end = path.find_first_not_of("0123456789");
+  if (user_end == 0 || user_end == std::string_view::npos) return false;
+  if (!path.substr(user_end).starts_with("-" + run)) return false;
+  // Anybody can make files there. A folder with another owner is none of an agent.
+  struct stat found {};
+  return ::lstat(file.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
+         std::to_string(found.st_uid) == path.substr(0, user_end);
 }
 
 }  // namespace
@@ -356,13 +374,11 @@ std::string run_folder(const std::string& run) {
 std::string front_end_folder(const std::string& run) { return run_folder(run) + "-front-end"; }
 std::string front_end_socket(const std::string& run) { return front_end_folder(run) + "/socket"; }
 
-bool has_agent_folder(const std::string& run, const std::string& folder) {
+bool has_agent_folder(const std::string& run) {
   std::error_code error;
-  const std::filesystem::path wanted(folder);
   const std::filesystem::path ours(front_end_folder(run));
-  for (const auto& entry : std::filesystem::directory_iterator(wanted.parent_path(), error)) {
-    if (entry.path() == ours) continue;
-    if (entry.path().filename().string().starts_with(wanted.filename().string())) return true;
+  for (const auto& entry : std::filesystem::directory_iterator(ours.parent_path(), error)) {
+    if (entry.path() != ours && is_run_folder_of_its_user(entry.path().string(), run)) return true;
   }
   return false;
 }

@@ -63,10 +63,10 @@ class FrontEndProcess {
                                        const Patience& patience = {5 * kSecond, 20 * kSecond,
                                                                    5 * kSecond});
 
-  /// Supervises the front end; never waits. Call it when a child of this process may have ended.
-  /// Also call it at the latest after the returned duration; nullopt means that there is no latest
-  /// time. `say` reports when a front end dies, what happens next, and when a successor cannot open
-  /// the store. A failure that is repeated is reported once.
+  /// Supervises the front end. Does not wait for the front end's answers. Call it when a child of
+  /// this process may have ended. Also call it at the latest after the returned duration; nullopt
+  /// means that there is no latest time. `say` reports when a front end dies, what happens next,
+  /// and when a successor cannot open the store. A failure that is repeated is reported once.
   std::optional<Nanos> attend(Nanos now, const Say& say);
 
   /// Tells the front end that the job has ended. Waits until this front end or a successor has
@@ -159,9 +159,9 @@ std::string run_folder(const std::string& run);
 std::string front_end_folder(const std::string& run);
 std::string front_end_socket(const std::string& run);
 
-/// True if an agent of the run has a folder on this host. `folder` is Setup::run_folder: with
-/// `--test-size`, the names of the agents' folders begin with it. The front end's own folder does
-/// not count.
-bool has_agent_folder(const std::string& run, const std::string& folder);
+/// True if an agent of the run has a folder on this host. This may be a folder of another user, if
+/// a rank has changed its user before it started the agent. The front end's own folder does not
+/// count.
+bool has_agent_folder(const std::string& run);
 
 }  // namespace xylem::launch

@@ -29,8 +29,8 @@ class GroupWitness {
 
   /// Call it when our process has received `signal`. Returns whether the signal was also sent to
   /// the group. Waits up to 100 ms until the witness also has the signal, since some senders
-  /// (Slurm) signal one process after the other. Returns nullopt if the witness does not exist or
-  /// does not answer.
+  /// (Slurm) signal one process after the other. Returns nullopt if the witness does not exist, or
+  /// does not answer within a second.
   std::optional<bool> reached_group(int signal);
 
  private:

@@ -11,6 +11,7 @@
 
 #include "base/argv.h"
 #include "base/own_process.h"
+#include "launch/spawn_error_internal.h"
 
 namespace xylem::launch {
 namespace {
@@ -44,12 +45,6 @@ std::vector<std::string> merge(std::vector<std::string> current, const Environme
     current.push_back(name + "=" + value);
   }
   return current;
-}
-
-Code code_of(int error) {
-  if (error == EACCES) return Code::kPermissionDenied;
-  if (error == EAGAIN || error == ENOMEM) return Code::kExhausted;
-  return Code::kNotFound;
 }
 
 }  // namespace
@@ -103,7 +98,7 @@ Result<Job> Job::start(const std::vector<std::string>& command, const Environmen
   ::posix_spawnattr_destroy(&attributes);
   if (error == 0) return Job(pid);
   const std::string why = command.front() + ": cannot be started: " + std::strerror(error);
-  return unexpected(code_of(error), why);
+  return unexpected(code_of_spawn_error(error), why);
 }
 
 int Job::wait(GroupWitness& witness, const std::function<std::optional<Nanos>()>& attend) {

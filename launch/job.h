@@ -44,7 +44,7 @@ class SignalGate {
   bool ignored_size_limit_before_ = false;
 };
 
-/// A started job.
+/// A started job. Not thread-safe.
 class Job {
  public:
   /// Searches `command` in PATH and starts it. Adds `environment` to our environment, and restores

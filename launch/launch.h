@@ -21,13 +21,14 @@ enum class Launcher { kNone, kOpenMpi, kMpich, kSlurm };
 /// What is known about a command line and its environment before the command runs.
 struct CommandFacts {
   Launcher launcher = Launcher::kNone;
-  /// True if an option of the command line names hosts or a host file.
+  /// True if an option or an MCA parameter on the command line names hosts or a host file.
   bool names_hosts = false;
   /// True only if all ranks will certainly be on this host. All these conditions must be true:
   /// - The launcher is known and is not srun.
   /// - No variable of Slurm, PBS, LSF, Grid Engine or another scheduler is set.
-  /// - No option, variable or MCA parameter gives a list of hosts or a host file. MCA parameters
-  ///   can be on the command line, in the environment, or in Open MPI's parameter files.
+  /// - No option, variable or MCA parameter gives a list of hosts, a host file, or a file or daemon
+  ///   that may name hosts. MCA parameters can be on the command line, in the environment, or in
+  ///   Open MPI's parameter files.
   bool is_local = false;
 };
 
@@ -35,9 +36,9 @@ struct CommandFacts {
 /// program, and `environment` (NAME=VALUE strings). Symbolic links are followed: if `mpirun` is a
 /// symbolic link to `orterun`, the name `orterun` counts.
 ///
-/// Looks for programs in `path`. Reads Open MPI's parameter file in $HOME/.openmpi. Also reads Open
-/// MPI's parameter file and default host file in two folders: /etc/openmpi, and ../etc relative to
-/// the launcher's folder. Does no other I/O.
+/// Looks for programs in `path`. If the launcher is Open MPI's, may read Open MPI's parameter file
+/// in $HOME/.openmpi. Then also reads Open MPI's parameter file and default host file in two
+/// folders: /etc/openmpi, and ../etc relative to the launcher's folder. Does no other I/O.
 CommandFacts inspect_command(const std::vector<std::string>& command, std::string_view path,
                              const std::vector<std::string>& environment);
 

@@ -29,7 +29,8 @@ struct LauncherTable {
   std::string slurm_step;
 };
 
-/// Limits. A table that exceeds a limit counts as corrupt.
+/// Limits; those of the names are approximate. A table that exceeds a limit counts as corrupt, but
+/// a program's name that is too long or unprintable is only left out.
 constexpr std::uint32_t kMaxLauncherRanks = 1u << 20;
 constexpr std::size_t kLongestHostName = 256;
 constexpr std::size_t kLongestProgramName = 4096;

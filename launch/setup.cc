@@ -38,7 +38,6 @@ void each_field(Setup_& setup, Field field) {
   field("remote", setup.remote);
   field("counts_calls", setup.counts_calls);
   field("reachable_hosts", setup.reachable_hosts);
-  field("run_folder", setup.run_folder);
   field("pretend_file_system", setup.pretend_file_system);
 }
 

@@ -50,8 +50,6 @@ struct Setup {
   bool remote = false;       ///< True if the job may run on other hosts.
   bool counts_calls = true;  ///< False for `xylem attach`: it prints no account of calls.
   std::vector<std::string> reachable_hosts;
-  /// The run's folder on this host; with `--test-size`, the common prefix of the folders.
-  std::string run_folder;
   long pretend_file_system = 0;  ///< For tests; see storage::SqliteOptions.
 };
 

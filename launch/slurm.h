@@ -29,8 +29,8 @@ struct SlurmStep {
 std::optional<SlurmStep> step_beside(const std::vector<std::string>& environment);
 
 /// Returns a step in the running job `job`. `answer` is the output of the command of slurm_query().
-/// Fails with kNotFound if the job is not running; the message has the job's state. Fails with
-/// kInvalidArgument if the answer is invalid. Pure.
+/// Fails with kNotFound if the job is not running or not known. Fails with kInvalidArgument if the
+/// answer is invalid, or if the job is an array of jobs. Pure.
 Result<SlurmStep> step_in(std::string_view job, std::string_view answer);
 
 /// Returns the command that queries the hosts of a job for step_in().

@@ -1,6 +1,6 @@
 #pragma once
 
-// Detects from another process that a process hangs.
+// Detects a hanging process. The caller is another process.
 
 #include <sys/types.h>
 
@@ -13,9 +13,10 @@ namespace xylem::launch {
 
 /// The work of a process so far, from /proc.
 struct Work {
-  std::uint64_t bytes = 0;  ///< Bytes read and written on files and pipes, not on sockets.
-  Nanos processor = 0;      ///< CPU time, in steps of 10 ms.
-  bool stopped = false;     ///< True if a signal or a debugger has stopped the process.
+  /// Bytes moved by read() and write(), also on sockets. send() and recv() do not count.
+  std::uint64_t bytes = 0;
+  Nanos processor = 0;   ///< CPU time, in steps of 10 ms.
+  bool stopped = false;  ///< True if a signal or a debugger has stopped the process.
 };
 
 /// Reads the work of a process. Returns nullopt if the process does not exist.
@@ -30,7 +31,7 @@ std::optional<Work> work_of(pid_t pid);
 /// may have been stopped. Not thread-safe.
 class Standstill {
  public:
-  /// look() has no effect if the previous call was less than this time ago.
+  /// look(now) has no effect if the last look with an effect was less than this time ago.
   static constexpr Nanos kShortestPause = 100 * kMillisecond;
   static constexpr Nanos kLongestPause = 2 * kSecond;
 

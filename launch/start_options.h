@@ -22,6 +22,7 @@ struct StartOptions {
   bool operator==(const StartOptions&) const = default;
 };
 
+/// The settings of StartOptions.
 const Section<StartOptions>& start_section();
 
 }  // namespace xylem::launch

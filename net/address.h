@@ -14,7 +14,8 @@
 namespace xylem::net {
 
 /// Parses a list of addresses, for example "unix:/dev/shm/x/socket,10.0.0.1:4711,[fe80::1]:4711".
-/// Keeps the order. Hosts must be numeric. Fails with kInvalidArgument on any other text.
+/// Keeps the order. Hosts must be numeric; this is not checked here. Fails with kInvalidArgument if
+/// the list is empty or an item is neither HOST:PORT nor unix:PATH.
 Result<std::vector<wire::Address>> parse_addresses(std::string_view text);
 
 /// Returns "10.0.0.1:4711" or "[fe80::1]:4711". parse_addresses() reads this form.

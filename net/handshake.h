@@ -33,7 +33,7 @@ wire::Mac make_proof(const Key& key, char label, const wire::Nonce& theirs, cons
 /// Compares in constant time.
 bool equal_macs(const wire::Mac& a, const wire::Mac& b);
 
-/// The accepting side. Pass it the messages of the connecting side in order.
+/// The accepting side. Pass it the messages of the connecting side in order. Not thread-safe.
 class AcceptHandshake {
  public:
   /// `run` is the run id that a hello must contain. The handshake adds the proof to `welcome`.
@@ -63,7 +63,7 @@ class AcceptHandshake {
   std::string refusal_;
 };
 
-/// The connecting side.
+/// The connecting side. Not thread-safe.
 class ConnectHandshake {
  public:
   /// Copies `hello` and fills in magic, major and nonce.
@@ -72,7 +72,7 @@ class ConnectHandshake {
   const wire::Hello& hello() const noexcept { return hello_; }
 
   /// After a Challenge, returns the Proof to send. After a Welcome, returns nullopt: a Welcome
-  /// needs no answer. Fails with kPermissionDenied after a Refusal; the message is the peer's
+  /// needs no answer. Fails with kPermissionDenied after a Refusal; the message has the peer's
   /// sentence. Also fails with kPermissionDenied if the peer's proof is wrong. Fails with kCorrupt
   /// on any other message.
   Result<std::optional<wire::Message>> on_message(const wire::Message& message);

@@ -245,6 +245,7 @@ class HttpServer::Loop {
   asio::steady_timer news_timer_;
   std::size_t connections_ = 0;
   std::list<Connection*> strangers_;  ///< Who has not been known yet, the oldest first.
+  // Both are shared with the coroutines and tasks that use them, see Subscriber and Pending.
   std::set<std::shared_ptr<Subscriber>> subscribers_;
   std::set<std::shared_ptr<Pending>> asked_;  ///< Questions without an answer.
   Workers workers_;                           // The last member: tasks use all other members.
@@ -449,20 +450,39 @@ awaitable<void> HttpServer::Loop::write_news(std::shared_ptr<Subscriber> subscri
 
 awaitable<void> HttpServer::Loop::tell_news() {
   auto pending = std::make_shared<Pending>(io_.get_executor());
+  bool has_failed = false;  // Since the last news.
   for (;;) {
     news_timer_.expires_after(span(options_.news_every));
     const auto [stopped] = co_await news_timer_.async_wait(kAwait);
     if (stopped) co_return;
     if (subscribers_.empty()) continue;
     auto task = [this, pending] {
-      std::string news = handler_.news();
-      asio::post(io_, [pending, news = std::move(news)]() mutable {
-        pending->reply.body = std::move(news);
+      HttpReply reply;
+      try {
+        reply.body = handler_.news();
+      } catch (const std::exception& e) {
+        reply.status = 500;
+        reply.body = e.what();
+      }
+      asio::post(io_, [pending, reply = std::move(reply)]() mutable {
+        pending->reply = std::move(reply);
         pending->ready.cancel();
       });
     };
     workers_.post(std::move(task));
     co_await pending->ready.async_wait(kAwait);
+    const bool had_failed = std::exchange(has_failed, pending->reply.status != 200);
+    if (has_failed) {
+      if (!had_failed) {
+        log(Level::kWarn, "WebSockets closed: the news could not be made",
+            {{"why", pending->reply.body}});
+      }
+      // The clients notice, and may connect again. subscribe() ends with its connection.
+      for (const auto& subscriber : subscribers_) {
+        beast::get_lowest_layer(subscriber->socket).close();
+      }
+      continue;
+    }
     for (const auto& subscriber : subscribers_) {
       if (subscriber->newest == pending->reply.body) continue;
       subscriber->newest = pending->reply.body;

@@ -33,17 +33,17 @@ struct HttpRequest {
   bool is_websocket = false;  ///< True if the request asks for a WebSocket.
 };
 
-/// An answer. The server adds the headers for its length, `Server`, `Connection` and `Date`.
+/// An answer. The server adds Content-Length and, if needed, Connection.
 struct HttpReply {
   unsigned status = 200;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
 };
 
-/// Makes the answers. The server's thread calls screen(), refusal() and knows(). These functions
-/// must be quick. Worker threads call answer() and news(). These functions may take as long as the
-/// client can wait. Several threads may call answer() at the same time, but only one thread at a
-/// time calls news().
+/// Makes the answers. The server's thread calls screen() and knows(). Any of the server's threads
+/// may call refusal(), also several at the same time. These functions must be quick. Worker threads
+/// call answer() and news(), which may take as long as the client can wait. Several threads may
+/// call answer() at the same time, but only one thread at a time calls news().
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
@@ -52,23 +52,26 @@ class HttpHandler {
   /// request. A WebSocket is opened only for accepted requests.
   virtual std::optional<HttpReply> screen(const HttpRequest& request) = 0;
   /// Returns the answer to an accepted request. A HEAD request is answered like GET; the server
-  /// leaves out the body. `given_up` becomes true when the client closes the connection (or its
-  /// sending side), or when the server ends. After that the answer does not matter, but answer()
-  /// must return soon.
+  /// leaves out the body. `given_up` becomes true when the server ends, or when it notices that the
+  /// client has closed the connection (or its sending side). After that the answer does not matter,
+  /// but answer() must return soon.
   virtual HttpReply answer(const HttpRequest& request, const std::atomic<bool>& given_up) = 0;
   /// Returns the reply to a request that the server itself refuses, for example because it is too
-  /// large, too slow or not HTTP. Also called when there are too many connections. The handler
-  /// counts these calls. If the connection is already closed, the reply is not sent.
+  /// large or not HTTP, or because answer() has thrown an exception (500). Also called for a
+  /// request that is too slow and when there are too many connections; then the reply is not sent.
+  /// The handler counts these calls.
   virtual HttpReply refusal(unsigned status, const std::string& sentence) = 0;
   /// Returns true if an accepted request came from a known user. When all connections are in use,
   /// the server keeps the connections of known users.
   virtual bool knows(const HttpRequest& /*request*/) { return true; }
   /// Returns the state to send over WebSockets, as text. Called periodically while a WebSocket is
-  /// open. Each WebSocket gets the newest state, but only if the state has changed.
+  /// open. Each WebSocket gets the newest state, but only if the state has changed. If news()
+  /// throws an exception, the server closes all WebSockets. It logs the first of several failures
+  /// in a row.
   virtual std::string news() = 0;
 };
 
-/// Limits on the cost of unknown clients. Each wait on a peer has a deadline.
+/// Limits for what unknown clients can use. Each wait on a peer has a deadline.
 struct HttpOptions {
   /// Maximum number of connections. If one more client connects, the server closes the oldest
   /// connection on which no known user has sent a request. If all connections belong to known
@@ -76,8 +79,8 @@ struct HttpOptions {
   /// HttpHandler::refusal().
   std::size_t max_connections = 64;
   std::size_t max_header_bytes = 16u << 10;
-  /// Timeout for a request, from its first to its last byte. Also the timeout for the first request
-  /// of a connection.
+  /// Timeout for a request, from its first to its last byte. Also the timeout from the start of a
+  /// connection to the first byte of its first request.
   Nanos header_deadline = 10 * kSecond;
   Nanos idle_deadline = 60 * kSecond;  ///< Timeout between requests of one connection.
   Nanos write_deadline = 30 * kSecond;
@@ -102,8 +105,8 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  /// Runs until stop() or a signal. Then closes connections and drops waiting requests. Returns
-  /// after the handler has finished the requests in progress.
+  /// Runs until stop() or a signal. Then drops waiting requests, and returns after the handler has
+  /// finished the requests in progress. The destructor closes the connections.
   void run();
   /// Any thread may call it.
   void stop();

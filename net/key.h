@@ -20,6 +20,7 @@ using Key = std::array<std::uint8_t, 32>;
 /// would not be safe to continue.
 void fill_random(std::span<std::uint8_t> bytes);
 
+/// Returns a new random key. Stops the program if the random source fails, like fill_random().
 Key make_key();
 
 /// Returns two hexadecimal digits for each byte.

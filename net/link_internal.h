@@ -50,7 +50,7 @@ class LinkHost {
 
 /// Frames that wait to be written, as pieces of bytes. Small frames share a piece. A large frame
 /// has several pieces, because its payload is not copied. The kernel may take any number of bytes,
-/// so a frame may be cut anywhere.
+/// so a frame may be cut anywhere. Not thread-safe.
 class FrameQueue {
  public:
   void push(wire::PacketFrame frame);
@@ -86,8 +86,8 @@ class FrameQueue {
 ///   message does not overtake, because it may close a stream whose multicasts wait.
 /// - A heartbeat that is nearly due is sent before other frames.
 ///
-/// The peer answers a heartbeat immediately. So other work does not make the measured round trip
-/// longer.
+/// The peer answers a heartbeat as soon as it reads the heartbeat, before the messages that follow.
+/// All functions run on the event loop's thread.
 class Link {
  public:
   /// `credits` is true if both sides have kFeatureCredits.

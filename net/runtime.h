@@ -21,7 +21,8 @@ namespace xylem::net {
 
 /// Limits for peers that have not yet proved that they know the key. There are at most kMaxUnproved
 /// connections with these peers. Each connection needs memory for at most one frame of
-/// wire::kMaxHelloBytes and for OpenSSL's state. Such a connection is closed after kProofDeadline.
+/// wire::kMaxHelloBytes, a small buffer and OpenSSL's state. Such a connection is closed after
+/// kProofDeadline.
 constexpr std::size_t kMaxUnproved = 512;
 constexpr Nanos kProofDeadline = 5 * kSecond;
 
@@ -63,6 +64,9 @@ struct RuntimeOptions {
 /// thread that calls run() or run_until(). Only one thread may call these two functions at a time.
 class EventLoop {
  public:
+  /// Borrows the node, which must outlive the loop. Takes over the sockets in `options`. Throws a
+  /// std::exception if the system refuses descriptors or memory; make_with_loop() turns this into
+  /// an error.
   EventLoop(overlay::Node& node, RuntimeOptions options);
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
@@ -101,24 +105,26 @@ auto make_with_loop(const Make& make) -> Result<decltype(make())> {
 }
 
 /// Runs until the Node calls Network::stop, and returns the exit code. Uses only the calling
-/// thread. An exception that escapes a Node is a bug: it ends the program with a message.
+/// thread. If the system refuses descriptors or memory for the loop, a std::exception escapes. An
+/// exception that escapes a Node is a bug: it ends the program with a message.
 int run_node(overlay::Node& node, RuntimeOptions options);
 
 /// Makes a TCP socket that listens on `host` and `port`. `host` is numeric; "0.0.0.0" means all
 /// IPv4 addresses, "::" all IPv4 and IPv6 addresses. Port 0 means any free port. Fails with
 /// kAlreadyExists if the port is in use. Fails with kInvalidArgument if `host` is not numeric or
 /// not an address of this host. Otherwise fails with kPermissionDenied or kInternal. The message
-/// contains host and port.
+/// contains the host.
 Result<UniqueFd> listen_tcp(const std::string& host, std::uint16_t port);
 
 /// Makes a Unix socket that listens on `path`. First removes an existing file. The new file has
 /// mode 0600. Closing the socket does not remove the file; the caller must remove it. Fails with
 /// kInvalidArgument if the path is empty or longer than 107 characters, the limit of Unix sockets.
-/// Otherwise fails with kPermissionDenied or kInternal.
+/// Fails with kAlreadyExists if the existing file cannot be removed. Otherwise fails with
+/// kPermissionDenied or kInternal.
 Result<UniqueFd> listen_unix(const std::string& path);
 
-/// Returns the port to which a TCP socket is bound. Fails with kInternal if `socket` is not a TCP
-/// socket.
+/// Returns the port to which a TCP socket is bound. Fails with kInvalidArgument if `socket` is not
+/// a TCP socket.
 Result<std::uint16_t> bound_port(const UniqueFd& socket);
 
 /// An interface of this host and its numeric address.
@@ -129,7 +135,7 @@ struct InterfaceAddress {
 };
 
 /// Returns the addresses of all interfaces that are up. IPv4 comes before IPv6, loopback comes
-/// last, and link-local addresses are left out.
+/// last, and link-local IPv6 addresses are left out. Empty if the system does not list them.
 std::vector<InterfaceAddress> interface_addresses();
 
 /// Returns the numeric addresses at which others can reach a socket that listens on `host`. This is
@@ -149,9 +155,9 @@ std::string any_address(const std::vector<InterfaceAddress>& all);
 Result<std::string> address_towards(const std::string& host);
 
 /// Returns the address at which a node of the tree listens for other hosts. If the front end has
-/// one host address, this is our address in the same network (address_towards), so no other network
-/// can reach the node; without a route it is loopback. If the front end listens on several
-/// addresses, it is any_address(all). A front end with only a Unix socket needs only loopback.
+/// one host address, this is our address towards the front end (address_towards); without a route
+/// it is loopback. If the front end listens on several addresses, it is any_address(all). If the
+/// front end has only a Unix socket, it is loopback.
 std::string listening_host(const std::vector<wire::Address>& front_end,
                            const std::vector<InterfaceAddress>& all);
 

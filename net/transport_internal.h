@@ -42,7 +42,7 @@ std::unique_ptr<Transport> make_plain_transport(Socket socket);
 
 /// Makes TLS 1.3 transports with the key as external PSK. They use only psk_dhe_ke and
 /// TLS_AES_128_GCM_SHA256, without tickets, early data and certificates. A TlsKey must live as long
-/// as its transports.
+/// as its transports. Used only on the event loop's thread.
 class TlsKey {
  public:
   explicit TlsKey(const Key& key);

@@ -3,17 +3,17 @@
 // Flow control of a link: the sender sends only as many bytes as the receiver has granted.
 //
 // Only packets and multicasts count as data. Their size is the size of their frames. All other
-// messages, for example acknowledgements and heartbeats, are small or rare, and never wait for
-// credit. So a link stays alive while its data waits. The tree can be repaired and shut down while
-// the store is blocked.
+// messages, for example acknowledgements and heartbeats, are small or rare, and do not wait for
+// credit. Only Control keeps its place behind data that waits. So a link stays alive while its data
+// waits, and the tree can be repaired while the store is blocked.
 //
 //   A link starts with a credit of kFirstCredit bytes.
 //   The receiver sends totals: granted = bytes received so far + kCreditWindow.
 //   The sender may send data while sent < granted. The last frame may exceed the credit.
 //
-// A node forwards data. So a node grants credit to its children only while the queue to its parent
-// is short. It grants credit to its parent only while the queues to all children are short. So at
-// last the producer of the data waits: a leaf keeps data in its journal, or a tool waits in a
+// A node forwards data. Therefore it grants credit to its children only while the queue to its
+// parent is short. It grants credit to its parent only while the queues to all children are short.
+// In the end the producer of the data waits: a leaf keeps data in its journal, or a tool waits in a
 // multicast.
 //
 // There is no circular wait. Upward data waits only for the root, and downward data only for
@@ -36,15 +36,15 @@ constexpr std::uint64_t kFeatureCredits = 1;
 
 /// The credit before the first Credit message.
 constexpr std::uint64_t kFirstCredit = 64u << 10;
-/// Maximum number of bytes that may be on the way to a receiver. It is large enough for a fast
-/// neighbour while the receiver waits for a busy processor. It is small enough for a process with
-/// many children.
+/// The receiver grants at most this many bytes more than it has received. The last frame may exceed
+/// the credit. The window is so large that a fast sender need not stop while the receiver waits for
+/// a processor. It is small enough for a process with many children.
 constexpr std::uint64_t kCreditWindow = 256u << 10;
 
 /// Returns true for packets and multicasts.
 bool is_data(const wire::Message& message);
 
-/// The sending side.
+/// The sending side. Not thread-safe.
 class SendCredit {
  public:
   /// `counted` is true if both sides have kFeatureCredits.
@@ -61,15 +61,15 @@ class SendCredit {
   std::uint64_t granted_ = kFirstCredit;
 };
 
-/// The receiving side.
+/// The receiving side. Not thread-safe.
 class ReceiveCredit {
  public:
   explicit ReceiveCredit(bool counted) : counted_(counted) {}
   /// Returns false if the peer had no credit left. The peer has then broken the protocol, and the
   /// caller must close the link.
   bool add_received(std::size_t bytes) noexcept;
-  /// Returns true if a Credit should be sent. This is at the start of the link, and when a quarter
-  /// of the window has arrived since the last grant().
+  /// Returns true if a Credit should be sent: at the start of the link, and when a quarter of the
+  /// window has arrived since the last grant().
   bool is_due() const noexcept;
   /// Marks all received bytes as taken. Returns the total to grant.
   std::uint64_t grant() noexcept;

@@ -28,7 +28,8 @@ struct Peer {
   std::uint32_t level = 0;
   std::uint64_t control_version = 0;
   std::string host_key;
-  std::string address;    ///< For people: "10.77.0.3:41234" or "unix".
+  /// For people: "10.77.0.3:41234". For Unix sockets: "unix", or the path if we connected.
+  std::string address;
   bool accepted = false;  ///< True if the peer connected to us, false if we connected to the peer.
   /// Identities of the peer's clock and of the front end's clock, from the peer's welcome
   /// (overlay/shared_clock.h). 0 if unknown, and for a peer that connected to us.
@@ -55,7 +56,8 @@ class Network {
   virtual ~Network() = default;
 
   /// Queues a message. If the link is down, the message is dropped. In that case on_link_down was
-  /// called or will be called.
+  /// called or will be called. If the queue of the link is full (net::kMaxQueueBytes), data is
+  /// dropped although the link stays up.
   virtual void send(LinkId link, wire::Message message) = 0;
 
   /// Connects to a parent. Tries the parent's addresses in order. A Unix path is tried only if its
@@ -95,7 +97,8 @@ class Network {
 };
 
 /// The logic of a process of the tree. Calls come from one thread, one at a time; `now` is
-/// CLOCK_MONOTONIC of this host. Nothing in a Node blocks.
+/// CLOCK_MONOTONIC of this host. A Node does not wait for other processes, except for the child
+/// process that tries a plugin (filters/plugin.h).
 class Node {
  public:
   virtual ~Node() = default;

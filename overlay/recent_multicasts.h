@@ -17,7 +17,8 @@ namespace xylem::overlay {
 struct RecentOptions {
   /// Maximum memory of each stream, and of all streams together. If a new multicast exceeds the
   /// limit of its stream, the stream's oldest multicasts are dropped. If it exceeds the limit of
-  /// all streams, the oldest multicasts of the largest stream are dropped.
+  /// all streams, the oldest multicasts of the largest stream are dropped. A multicast that alone
+  /// exceeds the limit is not kept.
   std::size_t stream_bytes = 1u << 20;
   std::size_t all_bytes = 8u << 20;
 };
@@ -28,8 +29,8 @@ class RecentMulticasts {
  public:
   explicit RecentMulticasts(RecentOptions options = {}) : options_(options) {}
 
-  /// Keeps a multicast that is sent down now. Returns false if the multicast is the newest known
-  /// one or older. This happens if a new parent resends multicasts.
+  /// Keeps a multicast that is sent down now. Returns false if a multicast of its stream with this
+  /// number or a larger one is known. This happens if a new parent resends multicasts.
   bool keep(const wire::Multicast& multicast);
   /// Forgets a closed stream.
   void forget(StreamId stream);

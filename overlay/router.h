@@ -25,7 +25,7 @@ class Router {
   IntervalSet leaves_of(LinkId child) const;
 
   /// Returns all leaves below this node, and the subset that has ended. Both contain the leaves
-  /// that ended below removed children.
+  /// that ended below removed children. A leaf that is back below another child has not ended.
   wire::LeafSet below() const;
   /// Returns the leaves below this node that have not ended.
   IntervalSet expected() const;
@@ -33,7 +33,7 @@ class Router {
   /// Splits an acknowledgement into one for each child. Each packet goes to every child that has at
   /// least one of the packet's sources below it. The id for a child names only the sources below
   /// this child. Sources that are below no child are left out; these leaves will send again. The
-  /// time is proportional to the number of parts, not to the number of children.
+  /// time usually depends on the number of parts, not on the number of children.
   std::map<LinkId, wire::Acknowledgement> split(const wire::Acknowledgement& all);
 
  private:

@@ -19,9 +19,9 @@ struct UplinkOptions {
   std::vector<wire::Address> front_end;
   /// Returns this node's hello. Called for each attempt to connect.
   std::function<wire::Hello()> hello;
-  /// Pause after a round in which no parent of the list answered. The pause doubles after each
-  /// round, up to `longest_retry`. There is no pause between the attempts of a round, because each
-  /// attempt may take seconds.
+  /// Pause after a round in which no parent of the list answered, and before an attempt to reach
+  /// the same parent again. The pause doubles after each round, up to `longest_retry`. There is no
+  /// pause between the attempts of a round, because each attempt may take seconds.
   Nanos first_retry = 100 * kMillisecond;
   Nanos longest_retry = 2 * kSecond;
 };

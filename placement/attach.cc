@@ -94,14 +94,14 @@ Result<std::size_t> attach_one(HostId back_end, std::span<const InternalLeaf> le
 }
 
 std::vector<NodeId> parent_line(const tree::Skeleton& skeleton, NodeId parent,
-                                std::span<const std::uint32_t> loads, std::size_t most) {
+                                std::span<const std::uint32_t> loads, std::size_t max_fall_backs) {
   CHECK(loads.size() == skeleton.size());
   std::vector<NodeId> line{parent};
   if (parent == kFrontEndNode) return line;
   const auto lighter = [&](NodeId a, NodeId b) {
     return std::pair(loads[raw(a)], a) < std::pair(loads[raw(b)], b);
   };
-  std::size_t room = most;
+  std::size_t room = max_fall_backs;
   for (std::uint32_t level = skeleton.level(parent); level > 0 && room > 0; --level) {
     const auto there = skeleton.nodes_at(level);
     std::vector<NodeId> nodes;

@@ -73,6 +73,12 @@ Result<std::vector<Fact>> read_header(const std::vector<std::string_view>& colum
   return facts;
 }
 
+std::string_view possible_values(Fact fact) {
+  if (fact == Fact::kIdle) return "a share from 0 to 1";
+  if (fact == Fact::kCores) return "a number above 0; write - for what is not known";
+  return "a number from 0 on";
+}
+
 Result<FactValues> read_values(const std::vector<std::string_view>& columns,
                                const std::vector<Fact>& header) {
   if (columns.size() != header.size() + 1) {
@@ -89,8 +95,8 @@ Result<FactValues> read_values(const std::vector<std::string_view>& columns,
       return wrong(quoted(text) + " is not a number; write - for what is not known");
     }
     if (!is_possible(header[i], value)) {
-      return wrong(quoted(text) + " cannot be " + std::string(to_text(header[i])) +
-                   (header[i] == Fact::kIdle ? ", a share from 0 to 1" : ", a number from 0 on"));
+      return wrong(quoted(text) + " cannot be " + std::string(to_text(header[i])) + ", " +
+                   std::string(possible_values(header[i])));
     }
     facts.set(header[i], value);
   }
@@ -112,7 +118,9 @@ std::string list_facts() {
 }
 
 bool is_possible(Fact fact, double value) {
-  return std::isfinite(value) && value >= 0 && (fact != Fact::kIdle || value <= 1);
+  if (!std::isfinite(value) || value < 0) return false;
+  if (fact == Fact::kCores) return value > 0;
+  return fact != Fact::kIdle || value <= 1;
 }
 
 std::uint32_t whole_cores(double cores) {
@@ -194,7 +202,7 @@ Result<void> add_facts(const FactTable& table, std::span<tree::Host> hosts,
         if (const auto value = row.facts[fact]) facts[raw(host)].set(fact, *value);
       }
       if (const auto cores = row.facts[Fact::kCores]) {
-        hosts[raw(host)].cores = static_cast<std::uint32_t>(std::min(*cores, 4e9));
+        hosts[raw(host)].cores = whole_cores(*cores);
       }
     }
   }

@@ -47,7 +47,7 @@ std::optional<Fact> find_fact(std::string_view name);
 /// Returns "idle, run_queue, ...", for error messages.
 std::string list_facts();
 
-/// All facts of one host. Each fact may be unknown.
+/// All facts of one host. Each fact may be unknown. A value type; not thread-safe.
 class FactValues {
  public:
   std::optional<double> operator[](Fact fact) const {
@@ -61,15 +61,15 @@ class FactValues {
 };
 
 /// Returns true if the fact can have this value. Values must be finite and not negative; `idle`
-/// must be at most 1.
+/// must be at most 1, and `cores` above 0.
 bool is_possible(Fact fact, double value);
 
 /// Returns how many communication processes can run on this number of cores: one for each whole
 /// core, but at least one if `cores` is above 0.
 std::uint32_t whole_cores(double cores);
 
-/// Returns the facts that a host list contains: the number of processes, and the number of cores if
-/// known.
+/// Returns the facts that a list of hosts contains: the number of processes, and the number of
+/// cores if known.
 std::vector<FactValues> facts_of(std::span<const tree::Host> hosts);
 
 /// A parsed table of facts.
@@ -95,7 +95,7 @@ struct FactTable {
 /// - no line with column names, or a line with the wrong number of columns;
 /// - a column that is not a fact, is `processes`, or occurs twice;
 /// - a value that is not a number, or that is_possible() refuses;
-/// - an invalid host list, or a host that occurs twice;
+/// - an invalid host list, too many hosts, or a host that occurs twice;
 /// - a text of more than kMaxTextBytes.
 Result<FactTable> parse_fact_table(std::string_view text, std::string_view source);
 
@@ -104,9 +104,9 @@ Result<FactTable> parse_fact_table(std::string_view text, std::string_view sourc
 Result<FactTable> read_fact_table(const std::string& path);
 
 /// Writes the table's values for `hosts[i]` into `facts[i]`. The number of cores is also written
-/// into `hosts[i]`, because it limits the host's room. A host that is not in the table keeps its
-/// facts. Hosts of the table that are not in `hosts` are skipped, so that one table can be used for
-/// all jobs.
+/// into `hosts[i]`, as whole_cores(), because it limits the host's room. A host that is not in the
+/// table keeps its facts. Hosts of the table that are not in `hosts` are skipped, so that one table
+/// can be used for all jobs.
 ///
 /// Names match if they are equal, or if one is the other name without the domain. If a name matches
 /// several hosts, it means all these hosts.

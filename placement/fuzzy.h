@@ -126,10 +126,9 @@ Result<FuzzyPlacement> place_fuzzily(const FuzzyRules& rules, std::span<const Fa
 /// temporary memory for each process.
 std::vector<HostId> fill_order(const FuzzyPlacement& placement);
 
-/// Returns every number of the placement as text, for `xylem place --explain`. First come grades,
-/// weights with their origin, and functions; then each host; then the rounds. docs/placement.md has
-/// an example that is computed by hand. Input values are printed with as few digits as possible.
-/// Results have four decimal places.
+/// Returns every number of the placement as text, for `xylem place --explain`. First come the
+/// rules; then each host; then the rounds. docs/placement.md has an example that is computed by
+/// hand. Input values are printed with as few digits as possible. Results have four decimal places.
 std::string explain(std::span<const tree::Host> hosts, const FuzzyPlacement& placement);
 
 }  // namespace xylem::placement

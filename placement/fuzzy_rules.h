@@ -163,7 +163,8 @@ Result<void> check_functions(const Factor& factor, std::span<const Grade> grades
 /// - an emphasis outside 0 to kMaxEmphasis.
 Result<void> check(const FuzzyRules& rules);
 
-/// Returns true if a key of a configuration file belongs to these rules: it begins with "fuzzy.".
+/// Returns true if a key of a configuration file belongs to these rules: it is "fuzzy" or begins
+/// with "fuzzy.".
 bool is_fuzzy_key(std::string_view key);
 
 /// Reads the rules from a configuration file; entries with other keys are skipped. Missing parts
@@ -171,7 +172,7 @@ bool is_fuzzy_key(std::string_view key);
 /// - Grades, composition, score and emphasis have separate defaults.
 /// - All weights together have one default. If a file has weights or comparisons, these also choose
 ///   the factors.
-/// - Each factor has default functions, but only if the grades are the default grades.
+/// - Each factor has default functions, but only if the grades have the default names.
 ///
 /// Factors are in the order of the lines of weights or comparisons. The columns of the comparisons
 /// are in the same order as the rows.

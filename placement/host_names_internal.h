@@ -15,7 +15,7 @@
 
 namespace xylem::placement {
 
-/// Borrows the list of hosts, which must not change while this object exists.
+/// Borrows the list of hosts, which must not change while this object exists. Not thread-safe.
 class HostNames {
  public:
   /// "localhost" means `front_end_host`. If `front_end_host` is empty, "localhost" has no special

@@ -18,7 +18,8 @@ std::string two_places(double number);
 std::string shortest(double number);
 
 /// A table of text. There are two blanks between columns. The first column is left-aligned, all
-/// others are right-aligned. Lines have no blanks at the end. Rows may have different lengths.
+/// others are right-aligned. Lines have no blanks at the end. Rows may have different lengths. Not
+/// thread-safe.
 class Table {
  public:
   /// `least` is the minimum width of all columns except the first.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/nearest_word.h"
 #include "placement/host_names_internal.h"
 #include "placement/number_text_internal.h"
 
@@ -131,7 +132,8 @@ Result<Policy> parse_policy(std::string_view text) {
   if (text == "even") return Policy::kEven;
   if (text == "fuzzy") return Policy::kFuzzy;
   return unexpected(Code::kInvalidArgument, "placement policy '" + std::string(text) +
-                                                "' is not known; write even or fuzzy");
+                                                "' is not known; write even or fuzzy" +
+                                                did_you_mean(text, {"even", "fuzzy"}));
 }
 
 std::string to_text(Policy policy) { return policy == Policy::kFuzzy ? "fuzzy" : "even"; }

@@ -7,8 +7,8 @@
 //   auto leaves = plan->internal_leaves;                                 // where back ends attach
 //   auto parents = attach(hosts_of_back_ends(hosts), leaves);            // see attach.h
 //
-// The tree is planned once, after all expected hosts have joined. Back ends that join later attach
-// to the internal leaves of this plan (attach_one).
+// The tree is planned once. Back ends that join later attach to the internal leaves of this plan
+// (attach_one).
 
 #include <cstdint>
 #include <optional>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/nearest_word.h"
 #include "placement/host_names_internal.h"
 
 namespace xylem::placement {
@@ -46,8 +47,9 @@ Result<CommHosts> parse_comm_hosts(std::string_view text) {
   if (text == "compute") return CommHosts::kCompute;
   if (text == "extra") return CommHosts::kExtra;
   if (text == "mixed") return CommHosts::kMixed;
-  return unexpected(Code::kInvalidArgument,
-                    "'" + std::string(text) + "' is not one of compute, extra, mixed");
+  return unexpected(Code::kInvalidArgument, "'" + std::string(text) +
+                                                "' is not one of compute, extra, mixed" +
+                                                did_you_mean(text, {"compute", "extra", "mixed"}));
 }
 
 Result<std::vector<std::uint64_t>> room_of(std::span<const tree::Host> hosts,

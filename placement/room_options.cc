@@ -42,13 +42,15 @@ Result<void> read_reserve_cores(const SettingValue& setting, RoomRules& rules) {
 const Section<RoomRules>& room_section() {
   static const Section<RoomRules> kSection = {
       {{"comm-on", "mixed", false,
-        "Communication processes on the job's hosts (compute), on extra hosts (extra), or mixed"},
+        "Communication processes on the job's hosts (compute), on extra hosts (extra), or mixed",
+        "compute|extra|mixed"},
        read_comm_on},
-      {{"exclude", "", false, "Hosts that carry no communication process"}, read_exclude},
-      {{"max-per-host", "", false, "Maximum number of communication processes on a host"},
+      {{"exclude", "", false, "Hosts that carry no communication process", "LIST"}, read_exclude},
+      {{"max-per-host", "", false, "Maximum number of communication processes on a host", "N"},
        read_max_per_host},
       {{"reserve-cores", "0", false,
-        "Number of cores to leave free on each host; or `processes`: one for each process there"},
+        "Number of cores to leave free on each host; or `processes`: one for each process there",
+        "N"},
        read_reserve_cores},
   };
   return kSection;
@@ -56,7 +58,7 @@ const Section<RoomRules>& room_section() {
 
 const Setting& extra_hosts_setting() {
   static const Setting kSetting = {"extra-hosts", "", false,
-                                   "Further hosts for communication processes"};
+                                   "Further hosts for communication processes", "LIST"};
   return kSetting;
 }
 

@@ -13,7 +13,7 @@ struct AccountLine {
   std::uint64_t captured = 0;
   std::uint64_t stored = 0;
   std::uint64_t lost = 0;
-  /// True if the process has ended, its last window is stored, and no data is in flight.
+  /// True if the process has ended, its host is not lost, and each of its calls is stored or lost.
   bool complete = false;
   bool operator==(const AccountLine&) const = default;
 };

@@ -20,12 +20,13 @@ std::int64_t schema_version();
 /// tables, one after another; then all views are replaced. So a reader sees either the old schema
 /// or the whole new one, and a failure changes nothing. An empty file gets all tables. A file that
 /// already has this version is not changed. Fails with kInvalidArgument if the file is newer than
-/// this program or is not a run of xylem. Other failures are those of sqlite_error().
+/// this program or is not a run of xylem, and with kCorrupt if its version is negative. Other
+/// failures are those of sqlite_error().
 Result<void> migrate(Connection& connection);
 
 /// Checks that this program can read the file: it must be a run of xylem, and not newer than this
 /// program. If the file is still being made, waits up to a second and then fails with kUnavailable.
-/// Writes nothing.
+/// Other failures are those of migrate(). Writes nothing.
 Result<void> check_readable(Connection& connection);
 
 }  // namespace xylem::storage

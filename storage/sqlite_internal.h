@@ -72,10 +72,10 @@ class Connection {
   std::optional<Error> failure_;
 };
 
-/// A prepared statement. The connection must live longer than the statement.
+/// A prepared statement. The connection must live longer than the statement. Not thread-safe.
 class Statement {
  public:
-  /// An empty statement. Every use of it fails.
+  /// An empty statement. run() does nothing, and first() finds no row.
   Statement() = default;
   Statement(Connection& connection, std::string_view sql);
   Statement(Statement&& other) noexcept;
@@ -91,7 +91,8 @@ class Statement {
     finish();
   }
 
-  /// Binds the arguments in order and steps to the first row. Returns false if there is no row.
+  /// Binds the arguments in order and steps to the first row. Returns false if there is no row, and
+  /// on a failure.
   template <typename... Args>
   bool first(const Args&... arguments) {
     if (!begin()) return false;
@@ -99,7 +100,7 @@ class Statement {
     (bind(++index, arguments, SQLITE_TRANSIENT), ...);
     return next();
   }
-  /// Steps to the next row. Returns false at the end; the statement is then reset.
+  /// Steps to the next row. Returns false at the end and on a failure; the statement is then reset.
   bool next();
   /// Ends the statement. Call it if you do not read all rows; otherwise the statement keeps a read
   /// transaction open.

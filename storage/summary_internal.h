@@ -58,7 +58,7 @@ inline bool is_waiting(std::string_view function_class) {
 }
 
 /// Counts of durations by powers of two, like wire::LogHistogram. Only buckets that are not empty
-/// are stored.
+/// are stored. A value type; not thread-safe.
 class SparseHistogram {
  public:
   using Count = std::pair<std::uint8_t, std::uint64_t>;
@@ -96,7 +96,7 @@ struct SlotSums {
 };
 
 /// A row of the table `window_summary` while it is built. Processes are numbered by their position
-/// in the block.
+/// in the block. A value type; not thread-safe.
 class Summary {
  public:
   using Functions = std::vector<std::pair<std::int64_t, SlotSums>>;
@@ -116,7 +116,8 @@ wire::Bytes encode_cells(const Summary& summary);
 wire::Bytes encode_functions(const Summary& summary);
 wire::Bytes encode_by_process(const Summary& summary);
 
-/// Reads numbers from bytes that may be invalid. After the first error it returns only zeros.
+/// Reads numbers from bytes that may be invalid. An invalid number is 0. After an error, failed()
+/// stays true, and later numbers mean nothing. Not thread-safe.
 class NumberReader {
  public:
   explicit NumberReader(std::span<const std::byte> bytes) : bytes_(bytes) {}

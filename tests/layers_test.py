@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks every #include, and what each library of the build uses, against docs/layers.txt, and where third-party headers are
-included; each folder has a README of <= 30 lines.
+included; each source includes its own public header first; each folder has a README of <= 30 lines.
 
     layers_test.py ROOT        the checkout
     layers_test.py --planted   that a breach of each kind is found, in folders made for it
@@ -15,6 +15,7 @@ import planted
 USES = re.compile(r"xylem_library\((\w+)[^)]*?USES ([^)]*?)(?:LINKS[^)]*)?\)", re.DOTALL)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([\w/.]+)"')
 OUTER_INCLUDE = re.compile(r'^\s*#\s*include\s+(?:<([^>]+)>|"(\w+\.capnp\.h)")')
+FIRST_INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
 # Headers of the standard library and of the system. A public header includes no others that are not ours.
 PLAIN = re.compile(r"\w+|sys/\w+\.h|(?:signal|stddef|stdint|termios|unistd)\.h")
 # Libraries that only some folders may use.
@@ -98,6 +99,17 @@ def room_faults(root, room, layers):
                 yield f"{path}:{number}: {said}"
 
 
+def order_faults(root, layers):
+    """Sources that do not include their own public header first. If they do, it compiles alone: nothing is before it."""
+    tops = sorted({room.split("/")[0] for room in layers})
+    for source in (path for top in tops for path in sorted((root / top).rglob("*.cc"))):
+        header = source.with_suffix(".h")
+        if header.exists():
+            first = FIRST_INCLUDE.search(source.read_text())
+            if not first or first[1] != str(header.relative_to(root)):
+                yield f"{source.relative_to(root)} does not include {header.relative_to(root)} first"
+
+
 def included(root, layers):
     """{folder: folders whose headers it includes}."""
     rooms = {room: set() for room in layers}
@@ -154,6 +166,7 @@ def faults(root):
     yield from unused_permissions(root, layers)
     for room in layers:
         yield from room_faults(root, room, layers)
+    yield from order_faults(root, layers)
 
 
 # What a checkout looks like that is in order, and files that make it be out of order, with what is then said.
@@ -163,7 +176,7 @@ IN_ORDER = {
         "base", "store", "store/read", "store/write", "store/make", "ends", "tests", "tests/unit")},
     "base/a.h": "#include <string>\n",
     "store/table.h": '#include <sys/types.h>\n\n#include "base/a.h"\n',
-    "store/table.cc": "#include <sqlite3.h>\n",
+    "store/table.cc": '#include "store/table.h"\n\n#include <sqlite3.h>\n',
     "store/table_internal.h": '#include <sqlite3.h>\n#include "tables.capnp.h"\n',
     "store/make/m.py": "",
     "store/read/r_internal.h": '#include "store/table.h"\n#include "base/a.h"\n',
@@ -186,6 +199,8 @@ PLANTED = {
     "a folder of tests without README": ({"tests/new/n.py": ""}, "tests/new/README.md is missing"),
     "a folder of tools without README": ({"store/make/README.md": None}, "store/make/README.md is missing"),
     "a long README below": ({"tests/unit/deep/README.md": "line\n" * 31}, "has more than 30 lines"),
+    "a source with its header second": ({"base/a.cc": '#include <map>\n#include "base/a.h"\n'}, "not include base/a.h first"),
+    "a source without its header": ({"base/a.cc": "int a;\n"}, "base/a.cc does not include base/a.h first"),
     "no README": ({"store/read/README.md": None}, "store/read/README.md is missing"),
     "a long README": ({"store/README.md": "line\n" * 31}, "has more than 30 lines"),
     "an unknown folder": ({"docs/layers.txt": "base: nowhere\n"}, "unknown folder nowhere"),

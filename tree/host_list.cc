@@ -79,6 +79,10 @@ Result<std::vector<std::string>> continue_by(const std::vector<std::string>& ste
   return all;
 }
 
+Unexpected no_host_name(std::string_view item) {
+  return wrong(item, "is not a host name; use at most 253 letters, digits, '.', '-' and '_'");
+}
+
 Result<std::vector<std::string>> expand(std::string_view item) {
   std::vector<std::string> names = {""};
   for (std::size_t at = 0; at < item.size();) {
@@ -86,7 +90,7 @@ Result<std::vector<std::string>> expand(std::string_view item) {
     for (std::string& name : names) name += item.substr(at, open - at);
     if (open == item.size()) break;
     // Each bracket adds at least one digit, so this check also limits the number of brackets.
-    if (!is_host_name(names.front() + '0')) break;
+    if (!is_host_name(names.front() + '0')) return no_host_name(item);
     const std::size_t close = item.find(']', open);
     if (close == std::string_view::npos) return wrong(item, "has a bracket that is not closed");
     auto longer = continue_by(names, item.substr(open + 1, close - open - 1), item);
@@ -95,9 +99,7 @@ Result<std::vector<std::string>> expand(std::string_view item) {
     at = close + 1;
   }
   for (const std::string& name : names) {
-    if (!is_host_name(name)) {
-      return wrong(item, "is not a host name; use letters, digits, '.', '-' and '_'");
-    }
+    if (!is_host_name(name)) return no_host_name(item);
   }
   return names;
 }

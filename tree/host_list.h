@@ -25,7 +25,7 @@ constexpr std::size_t kMaxListedHosts = 1u << 20;
 
 /// Returns the hosts in the order of the list. A host that is listed twice is returned twice. An
 /// empty text gives no hosts. Safe on any input. Fails with kInvalidArgument in these cases; the
-/// message quotes the item:
+/// message quotes the item or the list:
 /// - an empty item, or a name that is_host_name() refuses;
 /// - a bracket that is open, empty or nested;
 /// - a range that descends, an end of a range that is not a number, or a number of more than 18
@@ -34,8 +34,9 @@ constexpr std::size_t kMaxListedHosts = 1u << 20;
 Result<std::vector<std::string>> parse_host_list(std::string_view text);
 
 /// Returns a short list in this form that names each host once. Names that differ only in the last
-/// number share a bracket. The list is sorted; numbers are sorted by value. Names are not checked:
-/// an invalid host name appears in the list, but parse_host_list() refuses this list.
+/// number share a bracket, unless leading zeros prevent this. The list is sorted by name; the
+/// numbers in a bracket are sorted by value. Names are not checked: if a host name is invalid,
+/// parse_host_list() may refuse the list or return other names.
 std::string fold_hosts(std::span<const std::string> hosts);
 
 }  // namespace xylem::tree

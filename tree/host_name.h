@@ -23,7 +23,7 @@ constexpr bool may_be_one_host(std::string_view one, std::string_view other) {
   return one == other || one == short_name(other) || other == short_name(one);
 }
 
-/// A set of names of different hosts.
+/// A set of names of different hosts. Not thread-safe.
 class HostNameSet {
  public:
   /// If the set contains a name that may mean the same host, returns that name. Otherwise adds

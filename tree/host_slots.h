@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads, from files and variables, how many processes a launcher starts on each host.
+// Reads how many processes a launcher starts on each host, from host files and from variables.
 
 #include <cstdint>
 #include <string>
@@ -22,8 +22,8 @@ struct HostSlots {
 /// Maximum number of slots of a host.
 constexpr std::uint32_t kMaxSlots = 1'000'000;
 
-/// Parses an MPI host file. Each line has one host; `#` comments and empty lines are allowed. A
-/// line has one of these forms:
+/// Parses an MPI host file. Each line has a host or a list of hosts; `#` comments and empty lines
+/// are allowed. A line has one of these forms:
 ///
 ///   node1 slots=4 max_slots=8      Open MPI; slots, cpus, cpu and count mean the same
 ///   ada@node2                      Open MPI with a user name, which is ignored
@@ -35,11 +35,11 @@ constexpr std::uint32_t kMaxSlots = 1'000'000;
 /// lines. Keywords of the two launchers that do not concern placement are skipped: max_slots,
 /// max-slots, slots_max, slots-max, binding, map, ifname, user, username.
 ///
-/// `source` is the file's name in error messages, which have the form `SOURCE:LINE: what, what to
-/// do`. Safe on any input. Fails with kInvalidArgument in these cases:
+/// `source` is the file's name in error messages. Messages begin with `SOURCE:LINE`; if there is no
+/// host, with `SOURCE`. Safe on any input. Fails with kInvalidArgument in these cases:
 /// - an invalid host name, or an unknown keyword;
-/// - a number of slots outside 0 to kMaxSlots;
-/// - no host, or more than kMaxListedHosts hosts;
+/// - a number of slots of a line, or of a host in all lines, outside 0 to kMaxSlots;
+/// - no host, or more than kMaxListedHosts names, repetitions included;
 /// - a text of more than kMaxTextBytes.
 Result<std::vector<HostSlots>> parse_host_file(std::string_view text, std::string_view source);
 
@@ -54,9 +54,9 @@ Result<std::vector<HostSlots>> read_host_file(const std::string& path);
 Result<std::vector<std::uint32_t>> parse_counts(std::string_view text);
 
 /// Returns the hosts of a Slurm job from its variables SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE.
-/// Before the first step of an allocation, SLURM_TASKS_PER_NODE is empty; then each host has 1
-/// slot. Fails with kInvalidArgument if a variable cannot be parsed; the message names the
-/// variable. Also fails if the two variables are for different numbers of hosts.
+/// If `tasks_per_node` is empty, as before the first step of an allocation, each host has 1 slot.
+/// Fails with kInvalidArgument if a variable cannot be parsed; the message names the variable. Also
+/// fails if the two variables are for different numbers of hosts.
 Result<std::vector<HostSlots>> slurm_slots(std::string_view node_list,
                                            std::string_view tasks_per_node);
 

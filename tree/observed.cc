@@ -29,6 +29,11 @@ Result<Topology> topology_of(std::span<const ObservedProcess> processes) {
     const auto below = children.find(order[next]->id);
     const std::size_t count = below == children.end() ? 0 : below->second.size();
     child_counts.push_back(static_cast<std::uint32_t>(count));
+    if (order.size() + count > kMaxCommProcesses + 1) {
+      return unexpected(Code::kInvalidArgument,
+                        "the recorded tree has more than " + std::to_string(kMaxCommProcesses) +
+                            " communication processes, the maximum of a topology");
+    }
     if (count > 0) order.insert(order.end(), below->second.begin(), below->second.end());
   }
   std::map<NodeId, Process> names;

@@ -25,7 +25,8 @@ struct ObservedProcess {
 /// if there is a cycle.
 ///
 /// Fails with kNotFound if the front end is missing. Fails with kInvalidArgument if is_host_name()
-/// refuses a host's name, or if an id occurs twice.
+/// refuses a host's name, if an id occurs twice, or if there are more than kMaxCommProcesses
+/// communication processes below the front end.
 Result<Topology> topology_of(std::span<const ObservedProcess> processes);
 
 }  // namespace xylem::tree

@@ -45,9 +45,10 @@ struct Shape {
 /// Parses a shape; the beginning of this file lists the forms. If the text has none of the forms
 /// with a keyword, checks whether a file with this name exists. Never opens the file.
 ///
-/// Fails with kNotFound if the text looks like a path and the file does not exist. Fails with
-/// kInvalidArgument if the text is not a shape or a number is out of range. Also fails if the tree
-/// would have more than kMaxCommProcesses. The message quotes the text and lists the valid forms.
+/// Fails with kNotFound if the text looks like a path (it has '/' or '.') and the file does not
+/// exist. Fails with kInvalidArgument if the text is not a shape or a number is out of range, also
+/// if a tree of `balanced` or `binomial` would have more than kMaxCommProcesses. The message quotes
+/// the text. If the text has none of the forms, the message lists the valid forms.
 Result<Shape> parse_shape(std::string_view text);
 
 /// Returns the text of a shape, with default values: "kary:16". parse_shape() reads the same shape
@@ -60,10 +61,9 @@ std::string to_text(const Shape& shape);
 ///   kary:16, at most 16 back ends    only the front end, which is the internal leaf
 ///   kary:8, 65 back ends             9 internal leaves and 2 nodes above, with 5 and 4 children
 ///
-/// The nodes of a level are divided among the nodes of the level above. The children of a node are
-/// consecutive. The numbers of children differ by at most one, and the nodes with more children
-/// come first. The trees of `balanced` and `binomial:ORDER` do not depend on the number of back
-/// ends.
+/// With `kary` and `balanced`, the nodes of a level are divided among the nodes of the level above.
+/// On a level, the numbers of children differ by at most one, and the nodes with more children come
+/// first. The trees of `balanced` and `binomial:ORDER` do not depend on the number of back ends.
 ///
 /// Fails with kInvalidArgument for kFile, because the file itself describes the tree
 /// (topology_text.h). Also fails if a field of `shape` is out of range, or if the tree would have

@@ -34,8 +34,9 @@ class Skeleton {
   Skeleton();
 
   /// Makes a tree. `child_counts[n]` is the number of children of node n: {2, 2, 1, 0, 0, 0} gives
-  /// the tree drawn above. A list is valid if its sum is its length minus 1, and no node comes
-  /// before its parent. An invalid list is a bug and stops the program.
+  /// the tree drawn above. A list is valid if its sum is its length minus 1, no node comes before
+  /// its parent, and there are at most kMaxCommProcesses + 1 nodes. An invalid list is a bug and
+  /// stops the program.
   explicit Skeleton(std::span<const std::uint32_t> child_counts);
 
   /// Returns the number of nodes, including the front end.

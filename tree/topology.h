@@ -45,7 +45,7 @@ struct BranchPlace {
   std::optional<std::size_t> child;  ///< Index of the child; nullopt means the branch's parent.
 };
 
-/// The reason why branches do not form a tree, and the position of the error.
+/// The first error in a list of branches, and its position.
 struct TopologyFault {
   BranchPlace at;
   /// The earlier position that conflicts with `at`; nullopt if only `at` is wrong.
@@ -63,7 +63,7 @@ struct TopologyFault {
 /// processes follow breadth first. Any thread may call const functions.
 class Topology {
  public:
-  /// Makes a topology that has only the front end.
+  /// Makes a topology that has only the front end. Does not check the host's name.
   explicit Topology(Process front_end);
 
   /// Gives names to the nodes of a skeleton: `processes[n]` is node n. Fails with kInvalidArgument
@@ -77,8 +77,8 @@ class Topology {
   /// If `places` is not null, it receives the position of each node. The position of the front end
   /// is its branch. The position of any other node is the place where it is listed as a child.
   ///
-  /// Fails with kInvalidArgument in these cases. The message gives the reason; find_fault() also
-  /// gives the position.
+  /// Fails with kInvalidArgument in these cases. The message gives the reason. Except for the first
+  /// case, find_fault() also gives the position.
   /// - no branch, or too many processes;
   /// - an invalid host name;
   /// - a cycle, or parts that are not connected;
@@ -105,9 +105,9 @@ class Topology {
   std::vector<Process> processes_;
 };
 
-/// Returns the first reason why branches do not form a tree; nullopt if they form a tree.
-/// `branches` must not be empty, because an empty list has no position to report. The order of the
-/// checks is: cycles, repeated names, parts that are not connected.
+/// Returns the first error in `branches`; nullopt if they form a tree. `branches` must not be
+/// empty, because an empty list has no position to report. The order of the checks is: host names,
+/// cycles, repeated names, parts that are not connected. The number of processes is not checked.
 std::optional<TopologyFault> find_fault(std::span<const Branch> branches);
 
 }  // namespace xylem::tree

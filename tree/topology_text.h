@@ -29,20 +29,21 @@ constexpr std::size_t kMaxTopologyBytes = std::size_t{64} << 20;
 struct TopologyFile {
   Topology topology;
   std::string source;  ///< Path or name of the text in error messages.
-  /// For each node id, the first line that names the process. Lines are counted from 1.
+  /// For each node id, the line that lists the process as a child; for the front end, the line of
+  /// its statement. Lines are counted from 1.
   std::vector<std::uint32_t> lines;
 };
 
-/// Parses a text. `source` is the name of the text in error messages. These have the form
-/// `SOURCE:LINE: what, what to do`:
+/// Parses a text. `source` is the name of the text in error messages. For example:
 ///
 ///   x.topo:7: host node12 is named twice: node12:0 is a child here and before (line 3); ...
 ///   x.topo:4: cycle: a:0 => b:0 => a:0; ...
 ///   x.topo:9: node5:0 is not connected: it is nobody's child, and neither is head:0 (line 1); ...
 ///   x.topo:2: syntax error: expected '=>' or ';' after head:0, found 'node1'; ...
 ///
-/// Fails with kInvalidArgument in these four cases. Also fails if the text is empty or has more
-/// than kMaxTopologyBytes, and for numbers above 2^32 - 1. Safe on any input.
+/// Fails with kInvalidArgument in these four cases. Also fails if the text has no statement, if it
+/// has more than kMaxTopologyBytes, or if there are more than kMaxCommProcesses communication
+/// processes; only the last two messages have no line. Safe on any input.
 Result<TopologyFile> parse_topology(std::string_view text, std::string_view source);
 
 /// Reads a file and parses it. The path is the `source` in error messages. Fails if

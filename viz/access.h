@@ -53,10 +53,12 @@ class Access {
   explicit Access(AccessOptions options) : options_(std::move(options)) {}
 
   /// Checks a request. Returns a refusal or a redirection; nullopt if the request is accepted.
+  /// `target` is the request's decoded target; its parameter `token` then counts as read.
   std::optional<net::HttpReply> judge(const net::HttpRequest& request, Target& target);
 
   /// Counts a refusal and returns the reply for it.
   net::HttpReply refuse(Reason reason, unsigned status, const std::string& sentence);
+  /// Returns the number of refusals for this reason so far.
   std::uint64_t refused(Reason reason) const {
     return refused_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);
   }

@@ -220,23 +220,23 @@ std::string to_json(const HostTable& table) {
   });
 }
 
-std::string to_json(const HostSeries& series, std::uint64_t digits) {
+std::string to_json(const SeriesTable& series, std::uint64_t digits) {
   return answer("series", series.scope, [&](Json& json) {
     json.field("name", series.name);
     json.field("slot_ns", series.slot_ns);
     if (series.look_ns != 0) json.field("look_ns", series.look_ns);
     json.field(series.is_of_ranks ? "ranks_in_all" : "hosts_in_all", series.lines_in_all);
-    json.array("lines", series.lines, [&](const HostSeries::Line& line) {
+    json.array("lines", series.lines, [&](const SeriesTable::Line& line) {
       json.object([&] {
         if (line.rank) json.field("rank", *line.rank);
         json.field("leaf", line.leaf);
         json.field("host", line.host);
-        json.array("points", line.points, [&](const HostSeries::Point& point) {
+        json.array("points", line.points, [&](const SeriesTable::Point& point) {
           json.object([&] {
             json.field("slot", point.slot);
-            json.field("min", rounded(point.least, digits));
+            json.field("min", rounded(point.min, digits));
             json.field("mean", rounded(point.mean, digits));
-            json.field("max", rounded(point.most, digits));
+            json.field("max", rounded(point.max, digits));
             json.field("samples", point.samples);
           });
         });
@@ -245,7 +245,7 @@ std::string to_json(const HostSeries& series, std::uint64_t digits) {
   });
 }
 
-std::string to_json(const Tree& tree) {
+std::string to_json(const TreeSnapshot& tree) {
   return answer("tree", tree.scope, [&](Json& json) {
     const TreeReport& report = tree.report;
     json.field("at_ns", report.at_ns);

@@ -21,8 +21,8 @@ std::string to_json(const storage::Matrix& matrix, storage::MatrixValue value);
 std::string to_json(const storage::Timeline& timeline, std::uint64_t digits = 0);
 std::string to_json(const storage::HostTable& table);
 /// `digits` is the number of significant digits; 0: enough digits to read the same number again.
-std::string to_json(const storage::HostSeries& series, std::uint64_t digits = 0);
-std::string to_json(const storage::Tree& tree);
+std::string to_json(const storage::SeriesTable& series, std::uint64_t digits = 0);
+std::string to_json(const storage::TreeSnapshot& tree);
 std::string to_json(const storage::Notices& notices);
 std::string to_json(const storage::Alerts& alerts);
 

@@ -74,7 +74,7 @@ net::HttpReply functions(RunView& run, Target& target) {
   query.range = time_range(target);
   query.series = target.count("series", query.series);
   query.distribution = target.flag("distribution");
-  query.most = target.count("most", query.most);
+  query.limit = target.count("most", query.limit);
   if (const auto fault = target.fault()) return error_reply(*fault);
   return reply_of(run.functions(query));
 }
@@ -98,7 +98,7 @@ net::HttpReply timeline(RunView& run, Target& target) {
   query.range = time_range(target);
   query.columns = target.count("columns", query.columns);
   query.rows = target.count("rows", query.rows);
-  query.most = target.count("most", query.most);
+  query.limit = target.count("most", query.limit);
   const std::uint64_t digits = digits_of(target);
   if (const auto fault = target.fault()) return error_reply(*fault);
   return reply_of(run.timeline(query), digits);
@@ -117,7 +117,7 @@ net::HttpReply series(RunView& run, Target& target) {
   }
   query.range = time_range(target);
   query.columns = target.count("columns", query.columns);
-  query.most = target.count("most", query.most);
+  query.limit = target.count("most", query.limit);
   const std::uint64_t digits = digits_of(target);
   if (const auto fault = target.fault()) return error_reply(*fault);
   return reply_of(run.series(query), digits);

@@ -14,8 +14,8 @@
 namespace xylem::viz {
 
 struct ApiOptions {
-  /// Path of the run's file. Each request opens the file again. So the server also works after the
-  /// run has ended.
+  /// Path of the run's file. Each request for data opens the file again. So the server also works
+  /// after the run has ended.
   std::string file;
   /// Time limit of a view. After this time the request fails with status 504. For large stores, a
   /// view needs seconds.
@@ -25,9 +25,11 @@ struct ApiOptions {
   /// Time for which an answer of /healthz is reused. This limits the load, because each check opens
   /// the file, and clients need no token for /healthz.
   Nanos health_lasts = 1 * kSecond;
-  /// Maximum number of rows of an SQL result. A longer result is cut, and marked as cut.
+  /// Maximum of the parameter `rows` of an SQL query. A larger value fails with status 400. A
+  /// result with more than `rows` rows is cut, and marked as cut.
   std::uint64_t max_rows = 100'000;
-  /// Maximum size of an SQL result in bytes. A larger result is cut, and marked as cut.
+  /// Maximum size of an SQL result in bytes. A larger result is cut, and marked as cut. If its
+  /// first row alone is larger, the request fails with status 413.
   std::size_t max_query_bytes = 8u << 20;
 };
 
@@ -40,8 +42,8 @@ class Api final : public net::HttpHandler {
 
   std::optional<net::HttpReply> screen(const net::HttpRequest& request) override;
   /// Interrupts running SQL statements when `given_up` becomes true. Compresses long answers with
-  /// gzip if the client accepts gzip. The header Server-Timing has the times `cpu` and `total` of
-  /// the answer in ms.
+  /// gzip if the client accepts gzip. If the client is known and the status is 200, the header
+  /// Server-Timing has the times `cpu` and `total` of the answer in ms.
   net::HttpReply answer(const net::HttpRequest& request,
                         const std::atomic<bool>& given_up) override;
   /// Returns true if the client is known. It is unknown for /healthz, because this request needs no

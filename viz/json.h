@@ -22,7 +22,7 @@
 namespace xylem::viz {
 
 /// Writes one JSON value. The output is valid JSON if the calls are nested like the parts of the
-/// value. Invalid UTF-8 becomes U+FFFD. NaN and infinities become null.
+/// value. Invalid UTF-8 becomes U+FFFD. NaN and infinities become null. Not thread-safe.
 class Json {
  public:
   template <typename Inside>

@@ -137,9 +137,9 @@ void write_shares(Exposition& out, const Report& report) {
             "ratio");
   each([](const Report::WorldShare& share) { return share.mean; });
   out.gauge("xylem_mpi_time_least_ratio", "The same, of the rank with least.", "ratio");
-  each([](const Report::WorldShare& share) { return share.least.share(); });
+  each([](const Report::WorldShare& share) { return share.lowest.share(); });
   out.gauge("xylem_mpi_time_most_ratio", "The same, of the rank with most.", "ratio");
-  each([](const Report::WorldShare& share) { return share.most.share(); });
+  each([](const Report::WorldShare& share) { return share.highest.share(); });
 }
 
 void write_events(Exposition& out, const Report::EventAccount& events) {

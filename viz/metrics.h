@@ -16,7 +16,7 @@ namespace xylem::viz {
 struct MetricsValues {
   storage::Overview overview;
   storage::WorldTotals totals;
-  storage::Tree tree;
+  storage::TreeSnapshot tree;
   storage::Alerts alerts;
   std::map<std::string, std::uint64_t> refused;  ///< Number of refused requests, by reason.
 };
@@ -29,9 +29,9 @@ enum class MetricsFormat { kOpenMetrics, kText };
 MetricsFormat metrics_format(std::string_view accept);
 std::string metrics_type(MetricsFormat format);
 
-/// Returns the metrics as text. For runs of any size, the number of series is small. Labels are at
-/// most 32 worlds, the 15 functions with the most time, and roles and states of the tree's
-/// processes. Ranks, hosts and commands are never labels. Counters of the same run never decrease.
+/// Returns the metrics as text. For runs of any size, the number of series is small. Labels with
+/// many values are limited: worlds to those of WorldTotals, functions to the 15 with the most time.
+/// Ranks, hosts and commands are never labels.
 std::string metrics_text(const MetricsValues& values, MetricsFormat format);
 
 }  // namespace xylem::viz

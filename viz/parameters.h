@@ -22,11 +22,12 @@ constexpr std::size_t kMaxTargetBytes = 12u << 10;
 
 /// A decoded target. The caller reads each parameter that it knows, with the expected type. Then
 /// fault() reports a parameter that has a wrong value or was not read. So a mistyped name is an
-/// error.
+/// error. Not thread-safe.
 class Target {
  public:
-  /// Fails with kInvalidArgument if the path or the percent-encoding is invalid, if the target
-  /// contains a zero byte, or if a parameter occurs twice.
+  /// Fails with kInvalidArgument if the target is longer than kMaxTargetBytes, if the path or the
+  /// percent-encoding is invalid, if the target contains a control character or an encoded zero
+  /// byte, or if a parameter occurs twice.
   static Result<Target> parse(std::string_view target);
 
   const std::string& path() const { return path_; }

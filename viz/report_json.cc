@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "viz/reply.h"
+
 namespace xylem::viz {
 namespace {
 
@@ -113,8 +115,8 @@ void write_shares(Json& json, const Report& report) {
     json.object([&] {
       json.field("world", share.world);
       json.field("ranks", share.ranks);
-      json.object("least", [&] { write_rank_fields(json, share.least); });
-      json.object("most", [&] { write_rank_fields(json, share.most); });
+      json.object("least", [&] { write_rank_fields(json, share.lowest); });
+      json.object("most", [&] { write_rank_fields(json, share.highest); });
       json.field("mean_mpi_share", share.mean);
       json.field("estimated", share.estimated);
       json.field("mpi_imbalance", share.mpi_imbalance);
@@ -225,6 +227,8 @@ void write_alert(Json& json, const storage::Alert& alert) {
 std::string report_json(const Report& report) {
   Json json;
   json.object([&] {
+    json.field("version", kApiVersion);
+    json.field("view", "report");
     write_report(json, report);
     write_streams(json, report);
     write_host_loads(json, report);

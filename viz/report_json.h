@@ -11,7 +11,7 @@
 namespace xylem::viz {
 
 /// Writes the common fields of report and overview into the open object: run, worlds, account,
-/// services, functions, shares, waits and losses. Times are in ns, shares are from 0 to 1.
+/// events, services, functions, shares, waits and losses. Times are in ns, shares are from 0 to 1.
 void write_report(Json& json, const storage::Report& report);
 
 /// Writes one element of an array `alerts`.

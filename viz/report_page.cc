@@ -107,8 +107,8 @@ std::string head(const Overview& overview) {
     html += fmt::format(
         "<p>World {}: {}{:.1f} % of the ranks' time is in MPI; rank {} least with "
         "{:.1f} %, rank {} most with {:.1f} %.</p>\n",
-        raw(share.world), about, 100 * share.mean, raw(share.least.rank), 100 * share.least.share(),
-        raw(share.most.rank), 100 * share.most.share());
+        raw(share.world), about, 100 * share.mean, raw(share.lowest.rank),
+        100 * share.lowest.share(), raw(share.highest.rank), 100 * share.highest.share());
   }
   return html;
 }
@@ -219,7 +219,7 @@ std::string matrix(const Matrix& matrix) {
       map.cells[row * map.columns + column] = static_cast<double>(cell.amount);
     }
   }
-  map.most = static_cast<double>(most);
+  map.max = static_cast<double>(most);
   return "<h2>Who sends to whom, world 0</h2>\n" + heat_map(map) +
          fmt::format(
              "<p class=\"axis square\"><span>from top to bottom, to left to right: ranks 0 "
@@ -305,8 +305,9 @@ Result<ReportPageValues> ask_report_page(RunView& run) {
   RankGridQuery grid;
   grid.columns = kColumns;
   grid.rows = kRows;
+  if (auto held = run.file().hold(); !held) return unexpected(std::move(held.error()));
   put(run.overview(), values.overview);
-  put(run.functions({.most = kFunctions}), values.functions);
+  put(run.functions({.limit = kFunctions}), values.functions);
   put(run.ranks(grid), values.mpi);
   grid.value = RankValue::kWait;
   put(run.ranks(grid), values.wait);
@@ -314,6 +315,7 @@ Result<ReportPageValues> ask_report_page(RunView& run) {
   put(run.hosts(), values.hosts);
   put(run.tree(), values.tree);
   put(run.alerts(kListed), values.alerts);
+  run.file().release();
   if (failure) return unexpected(*std::move(failure));
   return values;
 }

@@ -16,20 +16,21 @@ namespace xylem::viz {
 struct ReportPageValues {
   storage::Overview overview;
   storage::FunctionTable functions;  ///< Functions of world 0.
-  storage::RankGrid mpi, wait;       ///< Grids of world 0. Both have the same rows and slots.
+  storage::RankGrid mpi, wait;       ///< Grids of world 0.
   storage::Matrix matrix;            ///< Messages of world 0.
   storage::HostTable hosts;
-  storage::Tree tree;
+  storage::TreeSnapshot tree;
   storage::Alerts alerts;
 };
 
-/// Reads the values from `run`. Fails if a query fails.
+/// Reads the values from `run`, all from the same commit, even while the run continues. Fails if a
+/// query fails.
 Result<ReportPageValues> ask_report_page(storage::RunView& run);
 
 /// Returns the page. It follows the light or dark setting of the reader's system, and can be
 /// printed. For runs of any size it is smaller than 1 MiB: maps have at most 128 rows and 160
-/// columns, and lists are short. Every number in a table is in a `data` element with the exact
-/// value in ns, bytes or calls. All text of the run is escaped.
+/// columns, and lists are short. In tables, counts, sizes and measured durations are in `data`
+/// elements with the exact value in ns, bytes or calls. All text of the run is escaped.
 std::string make_report_page(const ReportPageValues& values);
 
 /// Escapes text for HTML. The result can be used between tags and in quoted attributes. Bytes that

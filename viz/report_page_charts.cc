@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t kLevels = 9;  ///< Colours of the style sheet, l1 to l9.
 
-std::size_t level_of(double value, double most) {
-  if (!(value > 0) || !(most > 0)) return 0;
-  const double level = std::ceil(value / most * static_cast<double>(kLevels));
+std::size_t level_of(double value, double max) {
+  if (!(value > 0) || !(max > 0)) return 0;
+  const double level = std::ceil(value / max * static_cast<double>(kLevels));
   return static_cast<std::size_t>(std::clamp(level, 1.0, static_cast<double>(kLevels)));
 }
 
@@ -25,9 +25,9 @@ std::string heat_map(const HeatMap& map) {
   std::array<std::string, kLevels + 1> strokes;
   for (std::uint64_t row = 0; row < map.rows; ++row) {
     for (std::uint64_t at = 0; at < map.columns;) {
-      const std::size_t level = level_of(map.cells[row * map.columns + at], map.most);
+      const std::size_t level = level_of(map.cells[row * map.columns + at], map.max);
       std::uint64_t end = at + 1;
-      while (end < map.columns && level_of(map.cells[row * map.columns + end], map.most) == level) {
+      while (end < map.columns && level_of(map.cells[row * map.columns + end], map.max) == level) {
         ++end;
       }
       if (level != 0) strokes[level] += fmt::format("M{} {}h{}", at, row, end - at);
@@ -46,14 +46,14 @@ std::string heat_map(const HeatMap& map) {
   return svg + "</g></svg>\n";
 }
 
-std::string heat_legend(const std::string& least, const std::string& most) {
-  std::string svg = "<p class=\"legend\">" + least +
+std::string heat_legend(const std::string& lowest, const std::string& highest) {
+  std::string svg = "<p class=\"legend\">" + lowest +
                     " <svg viewBox=\"0 0 9 1\" "
                     "preserveAspectRatio=\"none\" aria-hidden=\"true\">";
   for (std::size_t level = 1; level <= kLevels; ++level) {
     svg += fmt::format("<path class=\"l{}\" d=\"M{} .5h1\"/>", level, level - 1);
   }
-  return svg + "</svg> " + most + "</p>\n";
+  return svg + "</svg> " + highest + "</p>\n";
 }
 
 std::string share_bar(double part, double rest) {

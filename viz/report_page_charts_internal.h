@@ -12,7 +12,7 @@ namespace xylem::viz {
 struct HeatMap {
   std::uint64_t columns = 0, rows = 0;
   std::vector<double> cells;  ///< The values, stored row by row. A cell with 0 stays empty.
-  double most = 1;            ///< The value with the strongest colour.
+  double max = 1;             ///< The value with the strongest colour.
   std::string name;           ///< The text for screen readers.
   /// True to draw square cells; false to make the map as wide as the page.
   bool is_square = false;
@@ -21,8 +21,8 @@ struct HeatMap {
 /// Returns the map as SVG. Neighbouring cells of equal colour are one stroke, so that the page
 /// stays small.
 std::string heat_map(const HeatMap& map);
-/// Returns the scale of a map's colours, with the labels `least` and `most`.
-std::string heat_legend(const std::string& least, const std::string& most);
+/// Returns the scale of a map's colours, with the labels `lowest` and `highest`.
+std::string heat_legend(const std::string& lowest, const std::string& highest);
 /// Returns a bar for a table: first `part`, then `rest` in a lighter colour. Both are shares of the
 /// width, from 0 to 1.
 std::string share_bar(double part, double rest = 0);

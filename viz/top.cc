@@ -76,7 +76,7 @@ void ask_top(RunView& run, const TopQuestion& question, TopAnswers& answers) {
     FunctionQuery query;
     query.ranks.world = question.world;
     query.range = range;
-    query.most = kMaxFunctions;
+    query.limit = kMaxFunctions;
     if (!put(run.functions(query), answers.functions, answers.fault)) return;
   }
   if (question.ranks && !ask_ranks(run, question, range, answers)) return;

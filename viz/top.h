@@ -4,7 +4,7 @@
 // is a list of lines. Nothing here accesses the terminal.
 //
 //   TopAnswers answers;
-//   ask_top(*view, question_of(choice), answers);
+//   ask_top(*view, question_of(choice, 10 * kSecond), answers);
 //   const TopScreen screen = draw_top(answers, choice, {.width = 80, .height = 24});
 
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace xylem::viz {
 struct TopQuestion {
   bool functions = false, ranks = false, tree = false, notices = false;
   WorldId world{};
-  /// If set, the answers are only for the end of the run, of this length.
+  /// If set, the answers for functions and ranks are only for the end of the run, of this length.
   std::optional<Nanos> recent_ns;
   bool operator==(const TopQuestion&) const = default;
 };
@@ -44,14 +44,15 @@ struct TopAnswers {
     storage::RankGrid mpi, wait, calls, bytes;
   };
   std::optional<Ranks> ranks;
-  std::optional<storage::Tree> tree;
+  std::optional<storage::TreeSnapshot> tree;
   std::optional<storage::Notices> notices;
   std::optional<storage::Alerts> alerts;  ///< Used by the panes notices and overview.
   std::string fault;  ///< The reason why the last query failed; empty if it succeeded.
 };
 
-/// Queries the overview and the parts of `question`, and replaces the old answers of these parts.
-/// On failure, sets `fault` and keeps the old answers.
+/// Queries the overview, the alerts and the parts of `question`, one after another, and replaces
+/// the old answers of these parts. At the first failure, sets `fault` and keeps the remaining old
+/// answers.
 void ask_top(storage::RunView& run, const TopQuestion& question, TopAnswers& answers);
 
 /// Returns all parts as one JSON object. docs/http-api.md describes the fields.

@@ -30,14 +30,14 @@ void next_order(TopChoice& choice) {
   choice.scroll = 0;
 }
 
-TopChoice typed(TopChoice choice, Key pressed) {
+TopChoice typed(TopChoice choice, TerminalKey pressed) {
   const auto code = static_cast<unsigned>(pressed);
-  if (pressed == Key::kEnter) choice.is_typing = false;
-  if (pressed == Key::kEscape) {
+  if (pressed == TerminalKey::kEnter) choice.is_typing = false;
+  if (pressed == TerminalKey::kEscape) {
     choice.is_typing = false;
     choice.filter.clear();
   }
-  if (pressed == Key::kBackspace && !choice.filter.empty()) choice.filter.pop_back();
+  if (pressed == TerminalKey::kBackspace && !choice.filter.empty()) choice.filter.pop_back();
   if (code >= ' ' && code < 0x7f && choice.filter.size() < kMaxFilter) {
     choice.filter += static_cast<char>(code);
   }
@@ -45,16 +45,16 @@ TopChoice typed(TopChoice choice, Key pressed) {
   return choice;
 }
 
-void scroll(TopChoice& choice, Key pressed, const TopExtent& extent) {
+void scroll(TopChoice& choice, TerminalKey pressed, const TopExtent& extent) {
   const std::size_t page = std::max<std::size_t>(extent.page, 1);
   const std::size_t at = std::min(choice.scroll, extent.max_scroll);
   std::size_t to = at;
-  if (pressed == Key::kDown || pressed == key('j')) to = at + 1;
-  if (pressed == Key::kUp || pressed == key('k')) to = at - std::min<std::size_t>(at, 1);
-  if (pressed == Key::kPageDown) to = at + page;
-  if (pressed == Key::kPageUp) to = at - std::min(at, page);
-  if (pressed == Key::kHome) to = 0;
-  if (pressed == Key::kEnd) to = extent.max_scroll;
+  if (pressed == TerminalKey::kDown || pressed == key('j')) to = at + 1;
+  if (pressed == TerminalKey::kUp || pressed == key('k')) to = at - std::min<std::size_t>(at, 1);
+  if (pressed == TerminalKey::kPageDown) to = at + page;
+  if (pressed == TerminalKey::kPageUp) to = at - std::min(at, page);
+  if (pressed == TerminalKey::kHome) to = 0;
+  if (pressed == TerminalKey::kEnd) to = extent.max_scroll;
   choice.scroll = std::min(to, extent.max_scroll);
 }
 
@@ -69,16 +69,18 @@ std::size_t sequence_end(std::string_view bytes) {
   return 0;
 }
 
-std::optional<Key> key_of_sequence(std::string_view sequence) {
+std::optional<TerminalKey> key_of_sequence(std::string_view sequence) {
   struct Known {
     std::string_view end;
-    Key key;
+    TerminalKey key;
   };
   constexpr std::array kKnown = {
-      Known{"A", Key::kUp},    Known{"B", Key::kDown},    Known{"H", Key::kHome},
-      Known{"F", Key::kEnd},   Known{"Z", Key::kBackTab}, Known{"1~", Key::kHome},
-      Known{"4~", Key::kEnd},  Known{"5~", Key::kPageUp}, Known{"6~", Key::kPageDown},
-      Known{"7~", Key::kHome}, Known{"8~", Key::kEnd},
+      Known{"A", TerminalKey::kUp},        Known{"B", TerminalKey::kDown},
+      Known{"H", TerminalKey::kHome},      Known{"F", TerminalKey::kEnd},
+      Known{"Z", TerminalKey::kBackTab},   Known{"1~", TerminalKey::kHome},
+      Known{"4~", TerminalKey::kEnd},      Known{"5~", TerminalKey::kPageUp},
+      Known{"6~", TerminalKey::kPageDown}, Known{"7~", TerminalKey::kHome},
+      Known{"8~", TerminalKey::kEnd},
   };
   for (const Known& known : kKnown) {
     if (sequence.substr(2) == known.end) return known.key;
@@ -86,10 +88,10 @@ std::optional<Key> key_of_sequence(std::string_view sequence) {
   return std::nullopt;
 }
 
-std::optional<Key> key_of_byte(char byte) {
-  if (byte == '\r' || byte == '\n') return Key::kEnter;
-  if (byte == '\t') return Key::kTab;
-  if (byte == '\x7f' || byte == '\b') return Key::kBackspace;
+std::optional<TerminalKey> key_of_byte(char byte) {
+  if (byte == '\r' || byte == '\n') return TerminalKey::kEnter;
+  if (byte == '\t') return TerminalKey::kTab;
+  if (byte == '\x7f' || byte == '\b') return TerminalKey::kBackspace;
   if (byte >= ' ' && byte < 0x7f) return key(byte);
   return std::nullopt;
 }
@@ -135,9 +137,9 @@ TopOrder TopChoice::order() const {
   return pane == TopPane::kTree ? tree_order : rank_order;
 }
 
-std::vector<Key> KeyReader::read(std::string_view bytes) {
+std::vector<TerminalKey> KeyReader::read(std::string_view bytes) {
   pending_ += bytes;
-  std::vector<Key> keys;
+  std::vector<TerminalKey> keys;
   std::string_view left = pending_;
   while (!left.empty()) {
     if (left.front() != '\x1b') {
@@ -148,7 +150,7 @@ std::vector<Key> KeyReader::read(std::string_view bytes) {
     const std::size_t end = sequence_end(left);
     if (end == 0) break;
     if (end == 1) {
-      keys.push_back(Key::kEscape);
+      keys.push_back(TerminalKey::kEscape);
     } else if (const auto found = key_of_sequence(left.substr(0, end))) {
       keys.push_back(*found);
     }
@@ -160,13 +162,13 @@ std::vector<Key> KeyReader::read(std::string_view bytes) {
   return keys;
 }
 
-std::vector<Key> KeyReader::rest() {
+std::vector<TerminalKey> KeyReader::rest() {
   const bool was_escape = pending_ == "\x1b";
   pending_.clear();
-  return was_escape ? std::vector<Key>{Key::kEscape} : std::vector<Key>{};
+  return was_escape ? std::vector<TerminalKey>{TerminalKey::kEscape} : std::vector<TerminalKey>{};
 }
 
-TopChoice pressed(const TopChoice& before, Key pressed, const TopExtent& extent) {
+TopChoice pressed(const TopChoice& before, TerminalKey pressed, const TopExtent& extent) {
   TopChoice choice = before;
   if (choice.is_typing) return typed(choice, pressed);
   if (choice.shows_help) {
@@ -178,9 +180,9 @@ TopChoice pressed(const TopChoice& before, Key pressed, const TopExtent& extent)
   const auto pane = static_cast<std::size_t>(choice.pane);
   if (pressed >= key('1') && pressed < key(static_cast<char>('1' + kTopPanes))) {
     show(choice, static_cast<std::size_t>(pressed) - '1');
-  } else if (pressed == Key::kTab) {
+  } else if (pressed == TerminalKey::kTab) {
     show(choice, pane + 1);
-  } else if (pressed == Key::kBackTab) {
+  } else if (pressed == TerminalKey::kBackTab) {
     show(choice, pane + kTopPanes - 1);
   } else if (pressed == key('s')) {
     next_order(choice);
@@ -194,7 +196,7 @@ TopChoice pressed(const TopChoice& before, Key pressed, const TopExtent& extent)
     choice.scroll = 0;
   } else if (pressed == key('/')) {
     choice.is_typing = true;
-  } else if (pressed == Key::kEscape) {
+  } else if (pressed == TerminalKey::kEscape) {
     choice.filter.clear();
   } else if (pressed == key('p') || pressed == key(' ')) {
     choice.is_paused = !choice.is_paused;

@@ -25,7 +25,7 @@ std::optional<TopPane> pane_of(std::string_view name);
 enum class TopOrder { kTime, kCalls, kBytes, kLongest, kName, kShare, kWait, kRank, kQueue, kNode };
 std::string_view name(TopOrder order);
 /// Returns the orders of a pane; the first is the default. The overview has the same orders as the
-/// pane `ranks`.
+/// pane `ranks`. Empty if the pane has a fixed order.
 const std::vector<TopOrder>& orders_of(TopPane pane);
 
 struct TopChoice {
@@ -34,8 +34,9 @@ struct TopChoice {
   TopOrder rank_order = TopOrder::kShare;
   TopOrder tree_order = TopOrder::kNode;
   bool is_reversed = false;
-  /// Only lines that contain this text are shown, in upper or lower case. A number, or a range such
-  /// as 3-7, selects ranks.
+  /// Only lines that contain this text are shown, in upper or lower case. In the panes `ranks` and
+  /// `waits`, a number, or a range such as 3-7, selects ranks; `waits` ignores any other text. The
+  /// overview ignores the filter.
   std::string filter;
   /// True while the user types the filter. Then letters are added to the filter.
   bool is_typing = false;
@@ -51,7 +52,7 @@ struct TopChoice {
 
 /// A key. The code of a printable ASCII character is the character itself; the other keys have
 /// these codes.
-enum class Key : std::uint16_t {
+enum class TerminalKey : std::uint16_t {
   kEnter = 0x100,
   kEscape,
   kTab,
@@ -64,16 +65,19 @@ enum class Key : std::uint16_t {
   kHome,
   kEnd,
 };
-constexpr Key key(char letter) { return static_cast<Key>(static_cast<unsigned char>(letter)); }
+constexpr TerminalKey key(char letter) {
+  return static_cast<TerminalKey>(static_cast<unsigned char>(letter));
+}
 
-/// Finds keys in the input from a terminal. Skips unknown sequences and non-ASCII characters.
+/// Finds keys in the input from a terminal. Skips unknown sequences and non-ASCII characters. Not
+/// thread-safe.
 class KeyReader {
  public:
   /// Returns the keys that are complete with these bytes.
-  std::vector<Key> read(std::string_view bytes);
+  std::vector<TerminalKey> read(std::string_view bytes);
   /// Call it after a pause in the input. If a single escape byte is waiting, returns it as the
   /// escape key.
-  std::vector<Key> rest();
+  std::vector<TerminalKey> rest();
   /// True while the reader keeps an incomplete sequence.
   bool is_waiting() const { return !pending_.empty(); }
 
@@ -90,6 +94,6 @@ struct TopExtent {
 
 /// Returns the choice after a key. Any key closes the help. If no help is shown, unknown keys
 /// change nothing.
-TopChoice pressed(const TopChoice& before, Key pressed, const TopExtent& extent);
+TopChoice pressed(const TopChoice& before, TerminalKey pressed, const TopExtent& extent);
 
 }  // namespace xylem::viz

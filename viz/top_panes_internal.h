@@ -12,7 +12,8 @@
 namespace xylem::viz {
 
 /// A column of a table. If not all columns fit, the columns with the largest `need` are left out
-/// first. If there is space left, columns that can grow get it, from left to right.
+/// first: they are needed least. If there is space left, columns that can grow get it, from left to
+/// right.
 struct Column {
   std::string head;
   std::size_t width = 0;  ///< Minimum width.
@@ -21,7 +22,8 @@ struct Column {
   std::size_t most = 0;  ///< Maximum width. If it is at most `width`, the column does not grow.
 };
 
-/// The contents of a row in one column: text, or a bar if `part` is not negative.
+/// The contents of a row in one column: text, or a bar if `part` is not negative. `part` and `rest`
+/// are shares from 0 to 1: the filled and the lighter part of the bar.
 struct Cell {
   std::string text;
   Look look = Look::kPlain;

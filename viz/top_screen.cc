@@ -136,9 +136,9 @@ Line share_line(const Overview& overview, const TopChoice& choice, std::size_t w
     if (share.world != choice.world) continue;
     text += fmt::format(", {}{} in MPI", share.estimated ? "~" : "", percent_text(share.mean));
     ways.insert(ways.begin(), Line{{text}});
-    text += fmt::format(": rank {} {}, rank {} {}", raw(share.least.rank),
-                        percent_text(share.least.share()), raw(share.most.rank),
-                        percent_text(share.most.share()));
+    text += fmt::format(": rank {} {}, rank {} {}", raw(share.lowest.rank),
+                        percent_text(share.lowest.share()), raw(share.highest.rank),
+                        percent_text(share.highest.share()));
     ways.insert(ways.begin(), Line{{text}});
   }
   return first_that_fits(ways, width);

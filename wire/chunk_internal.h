@@ -1,7 +1,8 @@
 #pragma once
 
 // The parts of the chunk format that the encoder and the decoder share. docs/chunk-format.md
-// describes the format. Any change here changes the format and needs a new kChunkVersion.
+// describes the format. A change here usually changes the format. Then it needs a new
+// kChunkVersion.
 
 #include <array>
 #include <cstddef>
@@ -14,7 +15,7 @@
 namespace xylem::wire::internal {
 
 /// All fields of an event except its times and its request. They are packed into five words, so two
-/// shapes can be compared word by word. "None" is stored as 0, and signed numbers are zigzag
+/// shapes can be compared word by word. "None" is stored as 0, and tag and result are zigzag
 /// encoded. So most upper byte planes are 0.
 struct Shape {
   std::uint64_t word[5];
@@ -142,9 +143,9 @@ class Clock {
 /// because each group has its own distribution of times. Without groups, chunks of HPL and LAMMPS
 /// were 8 % larger.
 ///
-/// A *bucket* has all events with the same function (modulo 1024), kind and oddness. A bucket with
-/// at least kMinGroup events is a group. Groups are in the order of their bucket numbers. All other
-/// events share the last group.
+/// A *bucket* has all events with the same function (modulo 1024), kind (modulo 2) and oddness. A
+/// bucket with at least kMinGroup events is a group. Groups are in the order of their bucket
+/// numbers. All other events share the last group. Not thread-safe.
 class TimeGroups {
  public:
   /// `events_of[s]` is the number of events of shapes[s].

@@ -1,8 +1,8 @@
 #pragma once
 
 // The values that tools and programs send through a tree. Each value has a number and a type. A
-// reader finds a field by its number and checks its type. A reader that does not know a number
-// skips the field and forwards it unchanged, so formats can grow.
+// reader finds a field by its number and checks its type. A reader skips the numbers that it does
+// not know, so formats can grow.
 //
 //   Fields sent{{1, std::int64_t{42}}, {2, std::vector<double>{0.5, 0.25}}};
 //   const Result<std::int64_t> answer = sent.get<std::int64_t>(1);
@@ -24,8 +24,8 @@ namespace xylem::wire {
 /// new meaning needs a new number.
 using FieldNumber = std::uint16_t;
 
-/// A string is a sequence of bytes in any encoding; it may contain zeros. Types are never
-/// converted: a value sent as int64 is read as int64.
+/// A string is a sequence of bytes in any encoding; it may contain zeros. Reading never converts a
+/// type: a value sent as int64 is read as int64.
 using FieldValue =
     std::variant<std::int64_t, std::uint64_t, double, std::string, std::vector<std::byte>,
                  std::vector<std::int64_t>, std::vector<std::uint64_t>, std::vector<double>,

@@ -2,9 +2,9 @@
 
 // How wire/ uses Cap'n Proto. A message is one segment without a segment table.
 //
-// A value is written directly into the bytes that will be sent, after space for a head. So a
-// packet's payload is copied only once. Received bytes are not trusted, so this file sets limits
-// for reading them. No other file of wire/ throws or catches exceptions.
+// A value is written directly into the bytes that will be sent, after space for a head. Received
+// bytes are not trusted, so this file sets limits for reading them. Only decode_flat() catches
+// exceptions.
 
 #include <capnp/message.h>
 #include <kj/exception.h>
@@ -25,7 +25,7 @@ namespace xylem::wire::internal {
 
 /// A message builder whose first segment is memory of the caller. This memory must be zeroed,
 /// aligned to 8 bytes, and must live longer than the builder. If the value does not fit, the rest
-/// goes to other segments, and in_one_piece() returns false.
+/// goes to other segments, and in_one_piece() returns false. Not thread-safe.
 class PlacedBuilder final : public capnp::MessageBuilder {
  public:
   explicit PlacedBuilder(std::span<std::byte> place) : place_(place) {}
@@ -59,7 +59,7 @@ Bytes encode_flat(std::size_t head, std::size_t words, const Fill& fill) {
   }
 }
 
-/// Thrown by require(), caught by decode_flat().
+/// Thrown by require() and by some readers, caught by decode_flat().
 struct Malformed {
   std::string sentence;
 };
@@ -71,6 +71,7 @@ inline void require(bool condition, const char* sentence) {
 Unexpected corrupt(const char* what, std::size_t size, const std::string& why);
 
 /// The words of a segment. If `bytes` are aligned, the words are read in place, else from a copy.
+/// Not thread-safe.
 class Segment {
  public:
   explicit Segment(std::span<const std::byte> bytes);
@@ -81,8 +82,9 @@ class Segment {
   kj::ArrayPtr<const capnp::word> words_;
 };
 
-/// The limits for a reader. It may read up to twice the size of the segment; our code reads each
-/// object only once. The limit for nesting is far above the depth of any of our messages.
+/// The limits for a reader. It may read up to twice the size of the segment and 64 words more; our
+/// code reads each object only once. The limit for nesting is far above the depth of any of our
+/// messages.
 capnp::ReaderOptions reader_options(std::size_t words);
 /// Fails with kCorrupt if no segment can have this size.
 Result<void> check_size(const char* what, std::size_t size);

@@ -25,8 +25,8 @@ enum class Role : std::uint16_t {
   kCommProcess = 1,
   kBackEnd = 2,
   kTool = 3,
-  /// A leaf that only sends on streams. It does not count as a host of the run. On the wire it is a
-  /// back end with Hello.program set.
+  /// A program that has joined as a leaf. In a run's tree it does not count as a host. On the wire
+  /// it is a back end with Hello.program set.
   kProgram = 4,
 };
 

@@ -148,6 +148,14 @@ PacketFrame encode_in_pieces(Packet packet) {
   return frame;
 }
 
+std::size_t max_payload_bytes(std::size_t intervals) {
+  const std::size_t head = kPacketHeadBytes - kLengthBytes +
+                           (kPacketWords + kWordsPerInterval * intervals) * sizeof(capnp::word);
+  if (head >= kMaxFrameBytes) return 0;
+  const std::size_t rest = kMaxFrameBytes - head;
+  return rest - rest % sizeof(capnp::word);
+}
+
 Bytes encode(const Message& message) {
   if (const auto* packet = std::get_if<Packet>(&message)) {
     PacketFrame pieces = encode_in_pieces(*packet);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The messages of the overlay as plain C++ values. So code above wire/ does not handle bytes. For
-// each message, `xylem.capnp` says who sends the message, when, and what the receiver must do.
+// The messages of the overlay as plain C++ values. docs/protocol.md says who sends each message,
+// when, and what the receiver does.
 
 #include <cstdint>
 #include <optional>
@@ -61,7 +61,7 @@ struct CommProcessReport {
   NodeId node{};
   std::vector<Address> addresses;
   std::uint32_t pid = 0;
-  std::string failure;  ///< Why the process could not be started; empty if it was started.
+  std::string failure;  ///< Why the process was not started or has ended; else empty.
   bool operator==(const CommProcessReport&) const = default;
 };
 
@@ -220,14 +220,19 @@ using Message =
 // ---- Frames. Pure functions of their arguments: any thread may call them. ----
 //
 // Bytes 0-3 are the length of everything after them. Bytes 4-7 are the format: 0 means one flat
-// Cap'n Proto segment, 1 means a flat segment and then a packet's payload. Both numbers are
-// little-endian. The size of the rest is a multiple of 8 bytes, so consecutive frames stay aligned.
-// If the bytes are aligned to 8, decode() reads them without a copy.
+// Cap'n Proto segment; 1 means the sizes of a segment and of a payload, then both. All numbers are
+// little-endian. The size of a frame is a multiple of 8 bytes, so consecutive frames stay aligned.
+// If a frame is aligned to 8 bytes, decode() reads its segment in place.
 
 /// Encodes a message as a frame. Stops the program if the frame would be larger than
 /// kMaxFrameBytes, because the caller must limit the size of packets. Also stops the program if the
 /// message is an Unknown, which must not be sent.
 Bytes encode(const Message& message);
+
+/// A packet with at most so many bytes of payload fits into a frame, if its sources are `intervals`
+/// intervals (IntervalSet::intervals()). A frame can hold at most 64 bytes more. 0 if the intervals
+/// alone do not fit.
+std::size_t max_payload_bytes(std::size_t intervals);
 
 /// A packet's frame in pieces. So a relay does not copy the payload. The frame is `head`, then
 /// `payload`, then `padding` zero bytes.
@@ -244,9 +249,9 @@ PacketFrame encode_in_pieces(Packet packet);
 /// Decodes a frame. `frame` does not include the first 4 bytes (the length). The message owns all
 /// its contents.
 ///
-/// Fails with kCorrupt if the bytes are not a valid message:
+/// Fails with kCorrupt if the bytes are not a valid message, for example:
 ///  - truncated or too deeply nested bytes;
-///  - pointers that lead outside, or several times to one object;
+///  - pointers that lead outside, or very often to one object;
 ///  - nonces or proofs of the wrong size, unknown roles, ids that are too large;
 ///  - intervals that are empty, adjacent, overlapping, or not in ascending order;
 ///  - packets without a wave or without sources; packets of one process with several sources;
@@ -270,7 +275,7 @@ struct PacketSizes {
 /// other; decode() then gives the error.
 std::optional<PacketSizes> packet_sizes(std::span<const std::byte> bytes);
 /// Decodes a packet's frame that was read in pieces. `payload` does not include the padding, and is
-/// moved into the message.
+/// moved into the message. Fails like decode().
 Result<Message> decode_in_pieces(std::span<const std::byte> head, Bytes payload);
 
 /// Returns the length of the frame that starts with these bytes, not counting the first 4. Returns

@@ -17,7 +17,7 @@
 namespace xylem::wire {
 
 /// Counts durations in buckets. Bucket 0 counts durations of 0 ns. Bucket b counts durations from
-/// 2^(b-1) to 2^b - 1 ns.
+/// 2^(b-1) to 2^b - 1 ns. A value type; not thread-safe.
 class LogHistogram {
  public:
   static constexpr std::size_t kBuckets = 65;

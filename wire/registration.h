@@ -1,7 +1,7 @@
 #pragma once
 
-// Payload of the registration stream. It carries names from the capture library to the store. So
-// code above capture/ contains no names of MPI functions.
+// Payload of the registration stream. It carries the names of functions from the capture library to
+// the store.
 
 #include <array>
 #include <cstdint>
@@ -60,7 +60,7 @@ struct Registration {
 Bytes encode(const Registration& registration);
 /// Fails with kCorrupt if the bytes are not a registration, or if a row is invalid:
 ///
-/// - a function or a metric without a name;
+/// - a function or a metric without a name, or a metric whose scale is not finite;
 /// - a process with lane 0, a world key of the wrong size, or a rank outside its world;
 /// - a service with lane 0 or a lane above kMaxServices, or with an invalid name
 ///   (is_service_name()).

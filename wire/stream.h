@@ -2,13 +2,13 @@
 
 // The description of a tool's stream for all nodes of a tree. It travels down as part of Control.
 
-#include <array>
 #include <cstdint>
 #include <string>
 
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/interval_set.h"
+#include "base/sha256.h"
 #include "wire/packet.h"
 
 namespace xylem::wire {
@@ -24,14 +24,12 @@ enum class Synchronisation : std::uint16_t {
   kAsItComes = 2,  ///< Immediately.
 };
 
-/// What a leaf does when its journal is full.
+/// What a leaf does when its journal is full. Dropped waves are reported in a tombstone.
 enum class WhenFull : std::uint16_t {
   kBlock = 0,       ///< Sending waits until there is space.
-  kDropOldest = 1,  ///< The oldest packets become tombstones.
-  kDropNewest = 2,  ///< The new packet becomes a tombstone.
+  kDropOldest = 1,  ///< Drops the oldest waves that wait for space in the journal.
+  kDropNewest = 2,  ///< Drops the new waves.
 };
-
-using Sha256 = std::array<std::uint8_t, 32>;
 
 /// The payload of a packet of kStreamAccountStream is one `Fields` object (wire/waves.h). It has
 /// two arrays of uint64 of equal length. `kAccountStreams` lists the streams. `kAccountSent` is the

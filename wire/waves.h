@@ -4,8 +4,8 @@
 // waves; its payload has one `Fields` object for each wave. The payload of a multicast is one
 // `Fields` object. The parameters of a stream are also one `Fields` object.
 //
-// Each encoding is one flat Cap'n Proto message (wire/fields.capnp). Equal fields give equal bytes.
-// The functions keep no state, so any thread may call them.
+// Each encoding is one flat Cap'n Proto message (wire/fields.capnp). The same fields always give
+// the same bytes. The functions keep no state, so any thread may call them.
 
 #include <cstddef>
 #include <span>

@@ -8,8 +8,8 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("xylem::wire::schema");
 
 enum Role {
-  # A program that only sends on streams uses the role backEnd and sets Hello.program. Older
-  # versions do not know programs and treat it as a back end.
+  # A program that joins as a leaf uses the role backEnd and sets Hello.program. Older versions do
+  # not know programs and treat it as a back end.
   frontEnd @0;
   commProcess @1;
   backEnd @2;
@@ -43,7 +43,7 @@ struct Hello {
   nonce @8 :Data;                # 16 bytes, answered in Welcome.proof
   controlVersion @9 :UInt64;     # last control state seen
   hostKey @10 :Text;             # identity of the host's run folder
-  program @11 :Bool;             # with the role backEnd: a program that only sends on streams
+  program @11 :Bool;             # with the role backEnd: a program that joins as a leaf
 }
 
 struct Challenge {

@@ -86,10 +86,7 @@ void Agent::add_process(NewProcess process, Nanos now) {
   }
   collector_.add(process.lane, *std::move(segment), !process.pidfd, now);
   if (process.pidfd) {
-    wire::ProcessRow row;
-    row.lane = process.lane;
-    row.pid = process.pid;
-    services_.add(row, ProcessWatch::Announced::kElsewhere);
+    services_.add(process.lane, process.pid);
     const int fd = process.pidfd.get();
     pidfds_.emplace(fd, std::pair(process.lane, std::move(process.pidfd)));
     network_->watch(fd);

@@ -43,16 +43,17 @@ struct AgentOptions {
 
   /// To drain the rings means to read the new records in them. The agent drains at an interval
   /// between `busy_interval` and `idle_interval`. It chooses the interval so that, at the present
-  /// rate, the fullest ring is filled to the share `wanted_fill` at the next drain. If all cores of
-  /// a host are busy, each drain takes processor time from a rank. So drains should be rare and
-  /// find many records. For example, with a million records a second and a ring of 262,144, the
-  /// agent drains every 33 ms. The rest of the ring is for bursts, and for the time that the agent
-  /// waits for a processor. `busy_interval` is for ranks that poll: ten million records a second
-  /// fill a ring of 262,144 in 26 ms. A longer `idle_interval` saves wake-ups, the main cost of an
-  /// idle agent. But if a burst fills a ring between two drains, records are lost. An idle agent
-  /// wakes when the run's time is a multiple of `idle_interval`. Windows end and samples are taken
-  /// at these times too. After the end of the run, the agent drains at least eight times a second,
-  /// because the user waits for it.
+  /// rate, the fullest ring is filled to the share `wanted_fill` at the next drain. The interval at
+  /// most doubles from one drain to the next. If all cores of a host are busy, each drain takes
+  /// processor time from a rank. So drains should be rare and find many records. For example, with
+  /// a million records a second and a ring of 262,144, the agent drains every 33 ms. The rest of
+  /// the ring is for bursts, and for the time that the agent waits for a processor. `busy_interval`
+  /// is for ranks that poll: ten million records a second fill a ring of 262,144 in 26 ms. A longer
+  /// `idle_interval` saves wake-ups, the main cost of an idle agent. But if a burst fills a ring
+  /// between two drains, records are lost. An idle agent wakes when the run's time is a multiple of
+  /// `idle_interval`. Windows end and samples are taken at these times too. After the end of the
+  /// run, the agent drains at least eight times a second until the last window, because the user
+  /// waits for it.
   Nanos busy_interval = 5 * kMillisecond;
   Nanos idle_interval = 125 * kMillisecond;
   double wanted_fill = 1.0 / 8;
@@ -64,7 +65,8 @@ struct AgentOptions {
   Nanos first_linger = 30 * kSecond;
   /// After the end of the run, maximum wait for processes that are still alive.
   Nanos finish_patience = 2 * kSecond;
-  /// Maximum time without a front end. Then the agent ends, and undelivered data is lost.
+  /// Maximum time without a link to a parent or to the front end. Then the agent ends, and
+  /// undelivered data is lost.
   Nanos orphan_limit = 60 * kSecond;
   /// After the end of the run, this limit replaces `orphan_limit`.
   Nanos finish_orphan_limit = 5 * kSecond;
@@ -73,7 +75,7 @@ struct AgentOptions {
   int terminate_fd = -1;
 };
 
-/// Life cycle: first the agent gets all processes of a predecessor from its ProcessSource. It
+/// Life cycle: first the agent gets all processes that the guard has from its ProcessSource. It
 /// connects to the front end, reports its host, and gets leaf id, parents and control. Then it
 /// connects to its parent. It drains the rings, journals packets and sends them until they are
 /// acknowledged. It ends when the run is over, or when all processes have ended and no new process
@@ -81,10 +83,11 @@ struct AgentOptions {
 /// window and waits for all acknowledgements. Then it says goodbye and stops the network with code
 /// 0.
 ///
-/// After too long without a front end, the agent logs how many calls are lost and ends with
-/// kGaveUp. It ends immediately if the front end refuses the agent's first connection, because a
-/// wrong key stays wrong. A worker may die at any point; then a new Agent with the same journal and
-/// segments continues. Single-threaded, driven by a Network. All references are borrowed.
+/// After too long without a parent or front end, the agent logs how many calls are lost and ends
+/// with kGaveUp. It ends immediately if the front end refuses its key before the agent has a place
+/// in the tree, because a wrong key stays wrong. A worker may die at any point; then a new Agent
+/// with the same journal and segments continues. Single-threaded, driven by a Network. All
+/// references are borrowed.
 class Agent final : public overlay::Node {
  public:
   static constexpr int kGaveUp = 1;
@@ -101,9 +104,9 @@ class Agent final : public overlay::Node {
 
  private:
   enum class Phase {
-    kRecovering,  // The agent takes over a predecessor's processes.
+    kRecovering,  // The agent takes over the processes that the guard has.
     kWatching,
-    kFinishing,   // The run is over; the agent drains the rings.
+    kFinishing,   // The run or all processes have ended; the agent reads the rings to their ends.
     kClosing,     // The agent has asked the source to close and has no answer yet.
     kDelivering,  // The last window is journalled; the agent waits for acknowledgements.
     kDone,
@@ -164,7 +167,7 @@ class Agent final : public overlay::Node {
   Nanos next_drain_ = 0;
   Nanos last_drain_ = 0;
   Nanos interval_ = 0;
-  Nanos quiet_since_ = 0;  // Time when the last process registered or ended.
+  Nanos quiet_since_ = 0;  // Time when the last process registered or ended, or of the start.
   bool source_is_closed_ = false;
   Nanos finish_at_ = 0;  // Time when the run ended; 0: it has not ended.
 };

@@ -38,10 +38,11 @@ struct AgentStart {
 
 /// Reads the settings from the environment (base/run_contract.h). An agent that a launcher starts
 /// needs neither XYLEM_FOLDER nor XYLEM_HOST: it uses the run's folder and this host's name. If a
-/// variable is missing or empty, fails with kInvalidArgument and the variable's name.
+/// needed variable is missing or empty, fails with kInvalidArgument and the variable's name.
 Result<AgentStart> read_agent_start(Stay stay);
 
-/// The options of the worker. The caller adds the host's key and addresses, and the descriptors.
+/// The options of the worker. The caller adds the host's key and addresses, the descriptor, and the
+/// process groups of services.
 AgentOptions agent_options(const AgentStart& start, std::vector<wire::Address> front_end);
 
 /// The settings of the communication processes on this host. Their program is beside the agent's.

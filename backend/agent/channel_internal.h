@@ -44,13 +44,14 @@ ChannelMessage message_of(Lane lane, std::uint32_t pid, std::uint64_t start_time
                           const wire::ProcessRow& row);
 wire::ProcessRow row_of(const ChannelMessage& message);
 
-/// Receives without waiting. It accepts at most two descriptors and closes all further descriptors.
-/// Returns the number of bytes, 0 if the peer has closed the channel, or -1 with errno. `*were_cut`
-/// is set to true if the kernel had to drop descriptors.
+/// Receives without waiting. It accepts at most two descriptors; the kernel drops further ones.
+/// Returns the number of bytes, 0 if the peer has closed the channel, or -1 with errno. Sets
+/// `*were_cut` to whether the kernel had to drop descriptors.
 ssize_t receive_with_fds(int socket, void* bytes, std::size_t size,
                          std::vector<UniqueFd>& descriptors, bool* were_cut = nullptr);
 
-/// Sends without waiting. Returns false with errno if the message could not be sent completely.
+/// Sends without waiting, with at most two descriptors. Returns false with errno if the message
+/// could not be sent completely.
 bool send_with_fds(int socket, const void* bytes, std::size_t size,
                    const std::vector<int>& descriptors);
 

@@ -18,16 +18,16 @@
 namespace xylem::backend {
 
 /// Makes a chunk when kMaxChunkEvents records of a process wait, or when the oldest waiting record
-/// is too old. Also makes a chunk when a ring of the process fills, or when the process has ended.
-/// Not thread-safe. Borrows its arguments.
+/// is too old. Also makes a chunk when a ring of the process fills, when the process has ended, or
+/// in a flush. Not thread-safe. Borrows its arguments.
 class ChunkWriter {
  public:
-  /// `chunk_age`: maximum age of a record before it goes into a chunk.
+  /// `chunk_age`: how long a record waits for its chunk, from the drain that first found it.
   ChunkWriter(PacketWriter& packets, const RecordReader& records, WatchedProcesses& processes,
               Nanos chunk_age);
 
-  /// Journals all chunks that are due. Does nothing if the run has no chunks. Returns false when
-  /// the journal is full.
+  /// Journals the chunks that are due, within the drain's budget. Does nothing if the run has no
+  /// chunks. Returns false when the journal is full.
   bool drain(Drain& drain);
 
   /// When the process's records must go into a chunk; 0: no record waits.

@@ -48,12 +48,12 @@ namespace xylem::backend {
 
 struct CollectorOptions {
   std::string host;  ///< The host's displayed name, sent with every registration.
-  /// Maximum age of a record before it goes into a chunk.
+  /// How long a record waits for its chunk, from the drain that first found it.
   Nanos chunk_age = 100 * kMillisecond;
-  /// Maximum number of records that a drain reads (about 20 ms of work), so that heartbeats
-  /// continue.
+  /// Approximate maximum number of records that a drain reads (about 20 ms of work), so that
+  /// heartbeats continue.
   std::size_t records_per_drain = 200'000;
-  /// A window is sealed before it exceeds this size.
+  /// A window is sealed when it has reached about this size.
   std::size_t window_bytes = 1u << 20;
   /// Pause before the next try to write after the journal was full. An acknowledgement ends the
   /// pause early.
@@ -75,7 +75,7 @@ struct CollectorOptions {
 
 /// The result of a drain.
 struct DrainOutcome {
-  /// Share of a ring, 0 to 1, that was filled since the last drain; the maximum over all rings.
+  /// Share of a ring, 0 to 1, with records that were not read before; the maximum over all rings.
   double fill = 0;
   bool unfinished = false;  ///< Records are left: drain again immediately.
   /// Time of the next necessary drain, for example because a window must be sealed (monotonic). 0:
@@ -112,7 +112,7 @@ class Collector {
   DrainOutcome drain(Nanos now);
 
   /// Like drain(), but also seals all windows and chunks, whatever their age. At the end, call it
-  /// until `unfinished` is false.
+  /// until is_idle() is true.
   DrainOutcome flush(Nanos now);
 
   /// Switches capture off in all remaining processes. Records that these processes still write are
@@ -132,8 +132,9 @@ class Collector {
   /// forgotten these processes.
   std::vector<Lane> take_finished() { return processes_.take_finished(); }
 
-  /// True while any process is in MPI_Init. Many records may follow as soon as MPI_Init returns. A
-  /// process counts for at most kLongestStart after it registered.
+  /// True while a process has registered and its rank is not known yet, because MPI_Init has not
+  /// returned. Many records may follow as soon as MPI_Init returns. A process counts for at most
+  /// kLongestStart after it registered.
   bool is_anybody_starting(Nanos now) const;
   static constexpr Nanos kLongestStart = 60 * kSecond;
 

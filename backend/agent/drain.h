@@ -20,7 +20,7 @@ struct Drain {
   const wire::Control& control;
   const RunClock& clock;
 
-  Nanos now = 0;      ///< Begin of the drain, monotonic.
+  Nanos now = 0;      ///< The caller's time of the drain, monotonic.
   Nanos run_now = 0;  ///< Begin of the drain, run time.
   /// Run time when the drain last read records. All records that it has read ended before this
   /// time.
@@ -31,8 +31,8 @@ struct Drain {
   Nanos looked_at_ticks = 0;
   Nanos looked_at_monotonic = 0;
   std::uint64_t round = 0;  ///< Number of this drain, from 1.
-  /// True in a flush: everything is read and sealed, whatever its age. No process writes records
-  /// any more.
+  /// True in a flush: everything is read and sealed, whatever its age. Every process has ended, or
+  /// its later records are ignored.
   bool everything = false;
   std::size_t budget = 0;  ///< Number of records that the drain may still read.
 

@@ -131,7 +131,7 @@ bool ExecSeries::start(overlay::Network& network, Nanos now) {
 bool ExecSeries::on_readable(overlay::Network& network, int fd, Nanos now) {
   if (child_ <= 0) return false;
   if (output_ && fd == output_.get()) {
-    drain(network);
+    drain(network, now);
     return true;
   }
   if (!pidfd_ || fd != pidfd_.get()) return false;
@@ -144,7 +144,7 @@ void ExecSeries::unwatch_output(overlay::Network& network) {
   output_.reset();
 }
 
-void ExecSeries::drain(overlay::Network& network) {
+void ExecSeries::drain(overlay::Network& network, Nanos now) {
   char piece[16384];
   while (output_) {
     const ssize_t got = ::read(output_.get(), piece, sizeof piece);
@@ -153,20 +153,23 @@ void ExecSeries::drain(overlay::Network& network) {
     if (got <= 0) return unwatch_output(network);
     text_.append(piece, static_cast<std::size_t>(got));
     if (text_.size() <= kMaxOutput) continue;
-    kill_group("printed more than " + std::to_string(kMaxOutput >> 10) + " KiB");
+    kill_group("printed more than " + std::to_string(kMaxOutput >> 10) + " KiB", now);
     return unwatch_output(network);
   }
 }
 
-void ExecSeries::kill_group(const std::string& why) {
-  if (!killed_) killed_why_ = why;
+void ExecSeries::kill_group(const std::string& why, Nanos now) {
+  if (!killed_) {
+    killed_why_ = why;
+    look_at_ = now + kLongestDeath;
+  }
   killed_ = true;
   ::kill(-child_, SIGKILL);
 }
 
 // It has ended and nobody has waited for it: its number, and that of its group, are still its own.
 void ExecSeries::collect(overlay::Network& network, Nanos now) {
-  drain(network);
+  drain(network, now);
   ::kill(-child_, SIGKILL);
   int status = 0;
   if (!reap(status)) return;
@@ -245,9 +248,8 @@ void ExecSeries::fail(const std::string& why, Nanos now) {
 }
 
 void ExecSeries::look(Nanos now) {
-  look_at_ = now + kLongestDeath;
   if (!killed_) {
-    kill_group("took longer than " + std::to_string(spec_.timeout_ns / kMillisecond) + " ms");
+    kill_group("took longer than " + std::to_string(spec_.timeout_ns / kMillisecond) + " ms", now);
   } else if (!std::exchange(told_stuck_, true)) {
     log(Level::kWarn,
         "a service's program was killed and does not end; it is not started again until then",

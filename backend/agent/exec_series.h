@@ -20,16 +20,17 @@ namespace xylem::backend {
 /// is killed, the whole group is killed. A run gives a sample if it ends with code 0 and has
 /// printed at least one number; metric_text.h parses the output. A run fails if the program cannot
 /// be started, ends with an error, or exceeds the timeout. A run also fails if the program prints
-/// no number, or more than kMaxOutput bytes. A failure is logged once, and again if the next
-/// failure is of another kind. After a failure there is a pause before the next run. The pause
-/// doubles with each further failure, up to kLongestPause. A killed program may wait for a device
-/// and not end. After kLongestDeath this is logged. The next run starts only after the killed
-/// program has ended.
+/// no number, or more than kMaxOutput bytes. Of several failures in a row, the first is logged, and
+/// then each failure of another kind. After a success, the next failure is logged again. After a
+/// failure there is a pause before the next run. The pause begins with the interval. It doubles
+/// with each further failure, up to kLongestPause or to a longer interval. A killed program may
+/// wait for a device and not end. This is logged kLongestDeath after the kill. The next run starts
+/// only after the killed program has ended.
 ///
 /// The program has the agent's environment and no standard input. It gets SIGKILL when the agent's
-/// worker dies. When the program ends, its children are killed. If the worker was killed, the guard
-/// kills the program's children. A call blocks at most for one fork. Only stop() and the destructor
-/// may block longer, up to 20 ms. Not thread-safe.
+/// worker dies. When the program ends, the rest of its process group is killed. If the worker was
+/// killed, the guard kills the group. A call blocks at most for one fork. Only stop() and the
+/// destructor may block longer, up to 20 ms. Not thread-safe.
 class ExecSeries final : public SeriesSource {
  public:
   static constexpr std::size_t kMaxOutput = 256u << 10;
@@ -55,11 +56,11 @@ class ExecSeries final : public SeriesSource {
 
  private:
   bool start(overlay::Network& network, Nanos now);
-  void drain(overlay::Network& network);
+  void drain(overlay::Network& network, Nanos now);
   void unwatch_output(overlay::Network& network);
   bool reap(int& status);
   void end_child();
-  void kill_group(const std::string& why);
+  void kill_group(const std::string& why, Nanos now);
   void look(Nanos now);
   void collect(overlay::Network& network, Nanos now);
   void succeed(const MetricText& text, Nanos now);
@@ -84,7 +85,9 @@ class ExecSeries final : public SeriesSource {
   Nanos last_ns_ = 0;
   Nanos not_before_ = 0;
   Nanos pause_ = 0;
-  std::string told_;  // The failure that was logged last; empty after a success.
+  // Kind of the failure that was logged last. After a success: empty, or kPassesOver if some lines
+  // were skipped.
+  std::string told_;
   bool told_dropped_ = false;
   std::optional<Reading> reading_;
 };

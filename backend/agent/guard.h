@@ -3,12 +3,12 @@
 // The guard is the small and therefore robust half of the agent. It keeps the memory of rings and
 // journal, and restarts the worker when the worker dies. The worker does everything else.
 //
-//   rank --registers--> guard --segment, pidfd--> worker --packets--> tree
+//   rank --registers--> guard --segment--> worker --packets--> tree
 //                        | memfds of rings and journal
 //                        '- waits for the worker; starts another one
 //
-// The guard does not use Asio and allocates almost no memory. Its only input is the few bytes of
-// each registration.
+// The guard does not use Asio and allocates almost no memory. Its input is the few bytes of each
+// registration and of each message from the worker.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,13 +42,14 @@ struct WorkerInheritance {
   ProgramGroups* programs = nullptr;
 };
 
-/// A process that is watched from the start without registering.
+/// A process that the guard keeps. The caller of run_guard() may pass such processes: they are
+/// watched without registering.
 struct HeldProcess {
   std::uint32_t pid = 0;
   std::uint64_t start_time = 0;
   UniqueFd segment;  ///< If there is no segment, `row` says why the process is not watched.
-  /// If there is no pidfd, the process has ended. The guard closes the pidfd, because it does not
-  /// need it.
+  /// If hold_quietly() made no pidfd, the process has ended. The guard closes the pidfd: the worker
+  /// opens its own.
   UniqueFd pidfd;
   wire::ProcessRow row;
 };
@@ -59,7 +60,8 @@ using WorkerMain = std::function<int(WorkerInheritance)>;
 
 /// Accepts registrations at `listener`, and keeps a worker running. The processes in `present` are
 /// treated as if they had registered. The guard forwards SIGTERM to the worker, which then shuts
-/// down. The guard ignores SIGINT and SIGHUP. Call run_guard() in a process without other threads.
+/// down. The guard ignores SIGINT, SIGHUP and SIGPIPE. Call run_guard() in a process without other
+/// threads.
 ///
 /// When a worker exits by itself, returns the worker's exit code. A worker that a signal has killed
 /// is restarted. If workers die too often, or a worker cannot be restarted, removes the folder and

@@ -20,7 +20,8 @@ namespace xylem::backend {
 /// does not answer close() within `patience`, it is killed and counts as dead.
 ///
 /// A process may wait at the listener because no descriptor is free. Then the answer to close() is
-/// delayed, but at most by `patience`. Not thread-safe; nothing blocks.
+/// delayed, but at most by twice `patience`: first the guard waits, then this object. Not
+/// thread-safe; nothing blocks.
 class GuardChannel final : public ProcessSource {
  public:
   static constexpr Nanos kPatience = 5 * kSecond;
@@ -44,7 +45,7 @@ class GuardChannel final : public ProcessSource {
   SourceEvent process_event(Lane lane, NewProcess process);
 
   UniqueFd channel_;
-  UniqueFd patience_over_;  // A timer that runs while close() waits for the guard.
+  UniqueFd patience_over_;  // A timer that runs from close() to its answer.
   UniqueFd poll_;           // An epoll of channel and timer.
   UniqueFd spare_;          // Closed to give the listener a free descriptor.
   Nanos patience_;

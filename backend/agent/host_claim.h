@@ -22,9 +22,9 @@ struct HostClaim {
 
 /// Makes the run's folder at `path` (mode 0700) and opens the listener in it, under the folder's
 /// lock. Fails with kPermissionDenied when the folder cannot be made, or when `path` is not a
-/// private folder of this user. Fails with kUnavailable when another process has the lock for
-/// longer than `patience`. Fails with the error of RunFolder::listen() when the listener cannot be
-/// opened.
+/// private folder of this user. Fails with kUnavailable when the lock is not free, or the folder
+/// keeps being removed, for longer than `patience`. Fails with the error of RunFolder::listen()
+/// when the listener cannot be opened.
 Result<HostClaim> claim_host(const std::string& path, Nanos patience = 5 * kSecond);
 
 }  // namespace xylem::backend

@@ -12,16 +12,16 @@
 
 namespace xylem::backend {
 
-/// A process that registered, or that the guard has held since before this worker started.
+/// A process that has just registered, or that the guard already had when this worker started.
 struct NewProcess {
   Lane lane{};
   std::uint32_t pid = 0;
   std::uint64_t start_time = 0;
   UniqueFd segment;  ///< If there is no segment, `row` says why.
-  UniqueFd pidfd;    ///< Readable when the process has ended. If there is no pidfd, the process has
-                     ///< already ended.
-  /// The process's own description. If row.unwatched gives a reason, there is no segment, and
-  /// perhaps no pidfd.
+  /// Readable when the process has ended. If `segment` is set and there is no pidfd, the process
+  /// has already ended. A process without a segment has no pidfd.
+  UniqueFd pidfd;
+  /// The process's own description. If row.unwatched gives a reason, there is no segment.
   wire::ProcessRow row;
 };
 
@@ -30,7 +30,7 @@ struct SourceEvent {
   enum class Kind {
     kNothing,  ///< There is no event now. Wait until fd() is readable.
     kProcess,
-    kReady,   ///< All processes that a predecessor watched have been returned.
+    kReady,   ///< All processes that the guard had before this worker started have been returned.
     kClosed,  ///< Answer to close(): no process can register any more.
     kOpen,  ///< Answer to close(): the source is still open, because a process has registered or is
             ///< about to register.
@@ -41,7 +41,7 @@ struct SourceEvent {
 
 /// Not thread-safe. Nothing blocks.
 ///
-/// Before any use of the journal, call take() until it returns kReady. Then, whenever fd() is
+/// Before anything is journalled, call take() until it returns kReady. Then, whenever fd() is
 /// readable, call take() until it returns kNothing.
 class ProcessSource {
  public:
@@ -50,15 +50,16 @@ class ProcessSource {
   /// The descriptor to watch. take() and close() may change it.
   virtual int fd() const = 0;
   virtual SourceEvent take() = 0;
-  /// Call it when the last account of the process is journalled. The process's segment is then no
-  /// longer needed.
+  /// Call it when the worker has journalled the process's final counts. The process's segment is
+  /// then no longer needed.
   virtual void forget(Lane lane) = 0;
-  /// Asks the source to accept no more processes. A later take() returns the answer. If processes
-  /// have registered meanwhile, take() returns these processes first, and then kOpen. Otherwise it
-  /// returns kClosed.
+  /// Asks the source to accept no more processes. A later take() returns the answer. If a process
+  /// has registered or is about to register, take() first returns the processes that have
+  /// registered, then kOpen. Otherwise it returns kClosed.
   virtual void close() = 0;
-  /// After kClosed: removes the host's run folder, so that a later job starts fresh. Does not touch
-  /// a folder that another agent has made. May be called again.
+  /// Call it after kClosed, or when the agent gives up. Removes the host's run folder, so that a
+  /// later job starts fresh. Does not touch a folder that another agent has made. May be called
+  /// again.
   virtual void remove_folder() = 0;
 };
 

@@ -21,7 +21,8 @@ namespace xylem::backend {
 ///
 /// The kernel does not reuse a group's number while a process of the group lives, so end_all()
 /// kills no other processes. There is one exception: a group ends just before the worker is killed,
-/// and the group's number is reused immediately.
+/// and the group's number is reused immediately. Every entry is one atomic number, so the worker,
+/// its children and the guard may use the object at the same time.
 class ProgramGroups {
  public:
   /// If there is no memory, all calls do nothing.

@@ -54,9 +54,9 @@ class RecordReader {
   Nanos next_pair(const WatchedProcess& process) const;
 
   /// True when the process's records may be read. The process must be announced
-  /// (registration_writer.h), and its clock must be known. Records of MPI_Init usually wait until
-  /// the rank is known. They do not wait when the process has ended, when a ring fills, or in a
-  /// flush.
+  /// (registration_writer.h), and its clock must be known. Records of a process whose MPI_Init has
+  /// not returned usually wait until its rank is known. They do not wait when the process has
+  /// ended, when one of its rings fills, or in a flush.
   bool is_readable(const WatchedProcess& process, const Drain& drain) const;
 
   /// Copies up to out.size() records from `position` on; returns how many.

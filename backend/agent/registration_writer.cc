@@ -38,15 +38,20 @@ bool RegistrationWriter::announce(WatchedProcess& process, const Drain& drain) {
   wire::ProcessRow& row = registration.processes.front();
   row.lane = process.lane;
   std::uint64_t table = 0;
+  bool has_functions = process.announced_functions;
   if (!process.announced_functions) {
     registration.functions = process.segment.functions();
     table = hash_of(registration.functions);
-    process.announced_functions = !registration.functions.empty();
+    has_functions = !registration.functions.empty();
     if (tables_.contains(table)) registration.functions.clear();
   }
-  if (process.announced && !row.initialised && registration.functions.empty()) return true;
+  if (process.announced && !row.initialised && registration.functions.empty()) {
+    process.announced_functions = has_functions;
+    return true;
+  }
 
   if (!write(registration, drain)) return false;
+  process.announced_functions = has_functions;
   if (!registration.functions.empty()) tables_.insert(table);
   process.announced = true;
   process.announced_world = row.initialised;

@@ -15,7 +15,7 @@
 namespace xylem::backend {
 
 /// Announces each process when it registers, and again when its rank or its functions become known.
-/// If several processes have the same function table, the table is journalled once. Not
+/// If several processes have the same function table, each worker journals the table once. Not
 /// thread-safe. Borrows its arguments.
 class RegistrationWriter {
  public:

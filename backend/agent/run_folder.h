@@ -12,14 +12,14 @@
 
 namespace xylem::backend {
 
-/// The run's folder on this host and its files. The capture library follows the same rules. A
-/// process has the lock while it registers or ends. A lock file that was removed from the folder
-/// does not count.
+/// The run's folder on this host and its files. The capture library follows the same rules. A rank
+/// has the lock while it registers, and an agent while it ends. A lock file that was removed from
+/// the folder does not count.
 ///
 /// A RunFolder refers to the folder that was at the path when the RunFolder was constructed. If
 /// this folder was removed, try_lock() and remove() do nothing, even if a later agent has made a
 /// new folder at the path. A copy of a RunFolder refers to the same folder, but does not hold the
-/// lock.
+/// lock. Not thread-safe.
 class RunFolder {
  public:
   explicit RunFolder(std::string path);
@@ -78,14 +78,16 @@ class SocketFolder {
 std::string own_run_folders();
 
 /// Removes this user's left-over run folders on this host. A folder is left over when all processes
-/// of its run were killed together. The function visits all paths that begin with `prefix` (see
-/// own_run_folders()). It takes a folder's lock first. It removes the folder only if no process
-/// uses the folder or answers at its socket. If a process starts to use the folder at that moment,
-/// it makes a new folder. Returns the number of removed folders.
+/// of its run on this host were killed together. The function visits all paths that begin with
+/// `prefix` (see own_run_folders()). It takes a folder's lock before it removes the folder. It
+/// removes the folder only if no process uses the folder or answers at its socket. If a process
+/// starts to use the folder at that moment, it makes a new folder. Returns the number of removed
+/// folders.
 std::size_t sweep_run_folders(const std::string& prefix);
 
-/// Calls sweep_run_folders(own_run_folders()). An agent calls it twice. When it starts, agents of
-/// earlier runs may have left folders. When it ends, the front end of its run may have left one.
+/// Calls sweep_run_folders(own_run_folders()). An agent calls it at its start, when agents of
+/// earlier runs may have left folders. It calls it again at its end, when the front end of its run
+/// may have left one.
 void sweep_own_run_folders();
 
 }  // namespace xylem::backend

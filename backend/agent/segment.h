@@ -44,7 +44,7 @@ struct OpenCall {
 };
 
 /// A mapped segment. Not thread-safe. The process may have ended. The records of a ring are mapped
-/// when the ring is first used; this needs no descriptor.
+/// when they are first needed; this needs no descriptor.
 class Segment {
  public:
   /// Seals the file of the segment against shrinking, checks it and maps all of it except the
@@ -52,7 +52,8 @@ class Segment {
   ///
   /// Fails with kCorrupt when the file is too small or its magic, version or sizes are invalid.
   /// Fails with kPermissionDenied when the file cannot be sealed, since the process could then
-  /// truncate it during use. Only a memfd made with MFD_ALLOW_SEALING can be sealed.
+  /// truncate it during use. Only a memfd made with MFD_ALLOW_SEALING can be sealed. Fails with
+  /// kInternal when the system cannot map the file.
   static Result<Segment> map(const UniqueFd& fd);
 
   // ---- Data that the process has written. Texts are cut and made printable. ----
@@ -93,7 +94,8 @@ class Segment {
   std::uint64_t unreadable(std::uint32_t ring, std::uint64_t position) const noexcept;
   /// Allows mapping rings again after a failure, until the next failure.
   void retry_mapping() noexcept { has_failed_ = false; }
-  /// The system's error for the last ring that could not be mapped; empty if all could be mapped.
+  /// The system's error for the last ring that could not be mapped; empty if mapping has never
+  /// failed.
   const std::string& why_unreadable() const noexcept { return why_unreadable_; }
   /// Number of calls of a function that have a record in this ring, or will have one. Calls with
   /// overwritten records count too. One record may represent several calls (capture/core/ring.h).
@@ -112,10 +114,11 @@ class Segment {
   /// True when more than half of the ring waits to be journalled.
   bool is_filling(std::uint32_t ring) const noexcept;
   /// Allocates the memory of the blocks that the process will write next, so that the process's
-  /// calls cause no page faults.
+  /// calls cause fewer page faults. Does nothing before the ring is mapped.
   void look_ahead(std::uint32_t ring);
 
-  // ---- The agent's part. It is read once, in map(), so the process cannot change it later. ----
+  // ---- The agent's part. map() reads the rings' progress, which the process cannot change later.
+  // The other values are read from the segment each time. ----
   const RingProgress& progress(std::uint32_t ring) const { return progress_[ring]; }
   /// Raises each number of the ring's progress to the number in `to`, if the number in `to` is
   /// larger. Then the process may overwrite records that are in both windows and chunks.

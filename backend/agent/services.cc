@@ -62,10 +62,9 @@ std::unique_ptr<SeriesSource> Services::make_source(const wire::ServiceSpec& spe
 
 // ---- processes ----
 
-void Services::add(const wire::ProcessRow& row, Announced announced) {
-  pids_[row.lane] = row.pid;
-  if (processes_ != nullptr) processes_->add(row.lane, row.pid);
-  if (announced == Announced::kHere) to_announce_.push_back(row);
+void Services::add(Lane lane, std::uint32_t pid) {
+  pids_[lane] = pid;
+  if (processes_ != nullptr) processes_->add(lane, pid);
 }
 
 void Services::remove(Lane lane) {
@@ -77,7 +76,6 @@ void Services::remove(Lane lane) {
 
 void Services::run(Nanos now) {
   if (!configured_ || finished_) return;
-  if (!to_announce_.empty()) announce_processes();
   for (const auto& service : services_) run(*service, now);
 }
 
@@ -209,20 +207,6 @@ bool Services::tell_lost(Service& service) {
   draft.calls = end - first;
   if (!append(draft)) return false;
   service.was_full = false;
-  return true;
-}
-
-// Processes that nobody else tells of.
-bool Services::announce_processes() {
-  wire::Registration registration;
-  registration.host = options_.host;
-  registration.processes = to_announce_;
-  Draft draft;
-  const std::uint64_t wave = journal_.next_wave(wire::kRegistrationStream);
-  draft.packet = wire::Packet(identity(wire::kRegistrationStream, kLeafLane, wave, wave + 1),
-                              wire::encode(registration));
-  if (!append(draft)) return false;
-  to_announce_.clear();
   return true;
 }
 

@@ -50,15 +50,16 @@ struct ServicesOptions {
 /// Call start() first. Call add() and remove() when processes register and end. Call configure()
 /// when leaf and control are known, and when control changes. Then call run() at next_due(), and
 /// on_readable() when a watched descriptor is readable. At the end call finish() until it returns
-/// true. Not thread-safe; nothing blocks. Journal and network are borrowed.
+/// true. Not thread-safe. Nothing blocks, except that finish() may wait 20 ms for each running
+/// program. Journal and network are borrowed.
 ///
 /// Samples are taken when the run's time is a multiple of the interval. So they are taken at the
 /// same time on all hosts. Samples are also taken at the begin. Built-in services also take a
 /// sample at the end. The journal numbers each sample before the sample is written. If a sample
 /// could not be journalled, the next sample reports it as lost. Before the samples, this back end
-/// sends registrations with its services and their layouts. A worker that replaces a dead worker
-/// sends these registrations again. A service is announced when this back end is elected to measure
-/// it, even if the service never gives a sample.
+/// journals registrations with its services and their layouts. A worker that replaces a dead worker
+/// journals these registrations again. A service is announced when this back end is elected to
+/// measure it, even if the service never gives a sample.
 class Services final : public ProcessWatch {
  public:
   Services(ServicesOptions options, Journal& journal);
@@ -88,7 +89,7 @@ class Services final : public ProcessWatch {
   /// Packets journalled since the last call, in order.
   std::vector<PacketKey> take_appended();
 
-  void add(const wire::ProcessRow& row, Announced announced) override;
+  void add(Lane lane, std::uint32_t pid) override;
   void remove(Lane lane) override;
 
  private:
@@ -102,7 +103,6 @@ class Services final : public ProcessWatch {
   void take(Service& service, Nanos now);
   bool put(Service& service, const Reading& reading);
   bool tell_lost(Service& service);
-  bool announce_processes();
   bool announce(std::vector<wire::SeriesLayout> layouts);
   bool give_names(Service& service, const Reading& reading, wire::SeriesSample& sample);
   bool append(const Draft& draft);
@@ -120,7 +120,6 @@ class Services final : public ProcessWatch {
   std::vector<std::unique_ptr<Service>> services_;
   std::map<Lane, std::uint32_t> pids_;
   ProcessSeries* processes_ = nullptr;  // Source of the service `process`, if this run has it.
-  std::vector<wire::ProcessRow> to_announce_;
   std::vector<PacketKey> appended_;
 };
 

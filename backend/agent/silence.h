@@ -24,8 +24,8 @@ namespace xylem::backend {
 /// on the host's monotonic clock. Pure.
 class Silence {
  public:
-  /// Interval between two looks at a process. The reported start of a silence is too late by at
-  /// most this interval.
+  /// A drain looks at a process if its last look was at least this long ago. The reported start of
+  /// a silence is too late by at most the time between two looks.
   static constexpr Nanos kLookEvery = 1 * kSecond;
   /// Shorter silences are not reported.
   static constexpr Nanos kShortest = 2 * kSecond;
@@ -60,7 +60,7 @@ class Silence {
 /// The place where a process is. If neither field is set, the place is unknown. This happens in two
 /// cases. First, a sampled function has calls without a record, and any of them may still be under
 /// way. Functions that never wait for other ranks, such as MPI_Test, are ignored here. Second, only
-/// some threads of the process are inside a call.
+/// some of the process's threads with a ring are inside a call.
 struct Whereabouts {
   std::optional<FunctionId> inside;  ///< The function of the call under way.
   bool outside = false;              ///< The process is in no call.

@@ -33,7 +33,8 @@ struct RingCursor {
 };
 
 /// A watched process. The writers of a Collector share it. Each writer changes only the part that
-/// is marked for it below.
+/// is marked for it below. One exception: for records that it gives up, LossWriter also changes
+/// `cursors` and `windowed`.
 struct WatchedProcess {
   /// Starts reading at the segment's progress.
   WatchedProcess(Lane number, Segment mapped, Nanos now);
@@ -65,7 +66,7 @@ struct WatchedProcess {
 
   // WindowWriter.
   std::vector<RingCursor> cursors;
-  std::uint64_t windowed = 0;  ///< Calls in journalled windows.
+  std::uint64_t windowed = 0;  ///< Calls in journalled windows or their tombstones.
   /// True if the open window includes the process's pending calls: its calls without a record
   /// (capture/core/ring.h). They are added after the process has ended, so this window is its last.
   bool final_counted = false;

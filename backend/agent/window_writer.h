@@ -25,8 +25,8 @@ namespace xylem::backend {
 
 /// Call start() first. In each drain of the Collector, call drain() and then count_ended(). After
 /// count_ended(), another drain() may be necessary. A window is journalled when its slice of time
-/// is over, when it grows too large, or when a ring fills. Then the rings' tails move. Not
-/// thread-safe. Borrows its arguments.
+/// is over, when it grows too large, or when a ring fills. Then the rings' tails move; with chunks,
+/// only as far as the chunks. Not thread-safe. Borrows its arguments.
 ///
 /// When a slice is over, its last window also gets the time of the calls that are under way at the
 /// slice's end. For each thread this is the call of its next record, if it began before the slice's
@@ -35,14 +35,15 @@ namespace xylem::backend {
 /// twice.
 class WindowWriter {
  public:
-  /// A window is sealed before it exceeds `window_bytes`.
+  /// A window is sealed when it has reached about `window_bytes`.
   WindowWriter(PacketWriter& packets, const RecordReader& records, SilenceWatch& silence,
                WatchedProcesses& processes, std::size_t window_bytes);
 
   /// Sets the leaf's id, and drops the open window. Call it again only if the id has changed.
   void start(LeafId leaf);
 
-  /// Reads all records of slices up to the present one. Returns false when the journal is full.
+  /// Reads the records of slices up to the present one, within the drain's budget, and journals due
+  /// windows. Returns false when the journal is full.
   bool drain(Drain& drain);
   /// Counts the calls of ended processes that will never have a record. These are inner calls, the
   /// last calls of a sampled function, or the call in which the process died. The account in the
@@ -54,7 +55,7 @@ class WindowWriter {
 
   /// True if the open window has rows, or accounts that must be reported.
   bool is_worth_sealing() const;
-  /// The end of the open window (monotonic); 0: nothing waits.
+  /// When the open window ends (monotonic); 0: no window waits to be sealed.
   Nanos next_due(const Drain& drain) const;
 
   /// The id of the next window. It has the first free wave number of the open slice. If no slice is

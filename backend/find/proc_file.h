@@ -10,7 +10,8 @@
 namespace xylem::backend {
 
 /// The file stays open between reads, since opening costs more than reading. After a failed read,
-/// the next read opens it again. Reading these files of the kernel never blocks. Not thread-safe.
+/// the next read opens it again. Reading such a file does not wait for other processes. Not
+/// thread-safe.
 class ProcFile {
  public:
   explicit ProcFile(std::string path) : path_(std::move(path)) {}
@@ -44,7 +45,7 @@ std::string_view behind_name(std::string_view stat);
 std::string_view next_word(std::string_view& text);
 /// Removes the next line from `text` and returns it without its newline.
 std::string_view next_line(std::string_view& text);
-/// A decimal number, possibly with a fraction; 0 if `word` is not a number.
+/// A decimal number, possibly with a fraction; 0 if `word` does not begin with a number.
 double to_double(std::string_view word);
 
 }  // namespace xylem::backend

@@ -6,7 +6,7 @@
 // Several processes can have a rank's environment: a wrapper script, the rank's program, and
 // children of this program. The rank is the uppermost process that has an MPI library mapped. If no
 // process has one mapped (static MPI, or no MPI), the rank is the uppermost process that is not a
-// shell.
+// shell. If all are shells, it is the uppermost one.
 
 #include <cstdint>
 #include <map>
@@ -39,12 +39,12 @@ struct RankSelection {
   std::string control_port;  ///< Control port of a Hydra job; empty: any.
   /// The rank of each pid, from a launcher's own table. If this table is set, `world` and `size`
   /// come from the launcher too, and only the condition `match` applies. If the table lists a
-  /// wrapper script, the rank is one of the wrapper's children.
+  /// wrapper script, the rank is usually a process below the wrapper.
   std::map<std::uint32_t, Rank> listed;
   std::string world;
   std::uint32_t size = 0;
   /// True if the user has named the job. Then processes without an MPI library count as ranks too.
-  /// This is also the case if `match` or `listed` is set.
+  /// They also count if `match` or `listed` is set.
   bool is_named = false;
 };
 

@@ -18,7 +18,8 @@ std::vector<std::string> group_folders(std::string_view controller, std::string_
                                        std::string_view mounts);
 
 /// Finds the groups of this process. The constructor reads the two texts of group_folders(). A text
-/// that cannot be read counts as empty.
+/// that cannot be read counts as empty. Constant after construction, so any thread may call
+/// folders().
 class OwnGroups {
  public:
   OwnGroups() = default;

@@ -27,7 +27,7 @@ class CoreCount {
 
   /// Fails with kExhausted when the system cannot create a process or pipe.
   Result<void> start();
-  /// The descriptor is readable when the child has ended; -1 when there is no child.
+  /// The descriptor is readable when the child has counted or has ended; -1 when there is no child.
   int fd() const { return pipe_.get(); }
   /// Collects the child and returns its count, or nullopt when counting failed. Call it when fd()
   /// is readable.

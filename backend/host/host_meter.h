@@ -2,7 +2,8 @@
 
 // Measures the facts about a host that placement uses (placement/facts.h). Reads /proc and this
 // process's control groups (v1 or v2). In a container, or where control groups limit processes, the
-// facts describe only the part of the machine that this process may use:
+// facts describe the part of the machine that this process may use, with the exception of
+// `run_queue`:
 //
 //   idle       Without a CPU quota: the idle share of the processors that this process may use.
 //              With a quota: the smaller one of `1 - time used / time granted` and
@@ -27,8 +28,8 @@ namespace xylem::backend {
 
 /// Not thread-safe. Reads small files and does not keep them open. With a quota, look() reads the
 /// states of at most 128 processes. These processes are in the group with the tightest quota, and
-/// in at most 63 groups below this group. If there are more processes, each look() reads different
-/// ones.
+/// in at most 63 groups below this group. If there are more processes, successive calls of look()
+/// read different ones.
 class HostMeter {
  public:
   /// `root` is a prefix of every path, for tests: ROOT/proc/self/cgroup and so on. If a file is

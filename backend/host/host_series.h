@@ -15,7 +15,8 @@ namespace xylem::backend {
 /// Reads files of /proc and /sys. Files that are missing or unreadable at the first reading are
 /// left out. This is logged once. It is not logged for missing files that only some Linux systems
 /// have. If a file becomes unreadable later, its metrics stay in the layout with unknown values.
-/// The layout changes when an interface, disk or processor appears or disappears. Not thread-safe.
+/// The layout changes when an interface, disk or processor appears or disappears. Sensors are
+/// searched only in the constructor. Not thread-safe.
 class HostSeries final : public SeriesSource {
  public:
   /// `root` is a prefix of /proc and /sys. In tests it is a folder of recorded files, else empty.
@@ -33,7 +34,7 @@ class HostSeries final : public SeriesSource {
     ProcFile file;
     Parse parse;
     std::string label;
-    // True if every Linux system has this file; then a missing file is logged.
+    // True if the file should exist; then a missing file is logged.
     bool expected;
     bool left_out = false;
     std::size_t first = 0, count = 0;  // Position and number of its rows in the previous readout.

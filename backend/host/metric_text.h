@@ -21,7 +21,7 @@ struct MetricLine {
 struct MetricText {
   std::vector<MetricLine> lines;  ///< In order; if a name occurs twice, the last line counts.
   std::size_t bad_lines = 0;      ///< Lines that are neither a valid metric nor a comment.
-  std::size_t dropped = 0;        ///< Valid lines beyond kMaxMetrics.
+  std::size_t dropped = 0;        ///< Valid lines with a new name, after kMaxMetrics names.
   std::string first_bad;          ///< At most 60 printable bytes of the first bad line.
 };
 
@@ -29,8 +29,8 @@ constexpr std::size_t kMaxMetrics = 1024;
 constexpr std::size_t kLongestMetricName = 200;
 
 /// Accepts any bytes. Names consist of letters, digits and `_:./-`; a timestamp or an exemplar
-/// after the number is ignored. A number beyond the range of double is infinite. `# EOF` ends the
-/// text. The run time is linear in the size of `text`.
+/// after the number is ignored. A number too large for double is infinite. `# EOF` ends the text.
+/// The run time grows about linearly with the size of `text`.
 MetricText parse_metrics(std::string_view text);
 
 }  // namespace xylem::backend

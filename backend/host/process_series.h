@@ -14,12 +14,12 @@
 namespace xylem::backend {
 
 /// Reads /proc/PID of each added process: four files per process and sample. One file of each
-/// process always stays open. So the end of a process is noticed even if its pid is reused. The
-/// other files stay open only if there are few processes. A process that has ended is not read
-/// again. A process may be unreadable for another reason, for example because no descriptor is
-/// free. Then the sample has no entry for this process. This is logged once, and the next sample
-/// tries again. Values that this user has no permission to read are left out; this is also logged
-/// once. A sample has at most one entry per process. Not thread-safe.
+/// process stays open between samples. So the end of a process is noticed even if its pid is
+/// reused. The other files stay open only if there are few processes. A process that has ended is
+/// not read again. A process may be unreadable for another reason, for example because no
+/// descriptor is free. Then the sample has no entry for this process. This is logged once, and the
+/// next sample tries again. Values that this user has no permission to read are unknown; this is
+/// also logged once. A sample has at most one entry per process. Not thread-safe.
 class ProcessSeries final : public SeriesSource {
  public:
   /// `root` is a prefix of /proc, for tests.

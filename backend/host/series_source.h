@@ -21,13 +21,13 @@ namespace xylem::backend {
 /// A sample that has no number yet.
 struct Reading {
   Nanos at_ns = 0;    ///< Time of the sample, on this host's monotonic clock.
-  Nanos span_ns = 0;  ///< Time since the previous reading; 0 in the first.
+  Nanos span_ns = 0;  ///< Time since the previous successful reading; 0 in the first.
   std::vector<wire::SeriesEntry> entries;
 };
 
-/// Not thread-safe. Nothing blocks. Call begin() each time a sample is due. Then call take()
-/// immediately, after each on_readable(), and at next_due(). Stop when take() returns the reading.
-/// If a sample fails, take() never returns a reading for it.
+/// Not thread-safe. Nothing blocks, except stop() of ExecSeries. Call begin() each time a sample is
+/// due. Then call take() immediately, after each on_readable(), and at next_due(). Stop when take()
+/// returns the reading. If a sample fails, take() never returns a reading for it.
 class SeriesSource {
  public:
   virtual ~SeriesSource() = default;
@@ -62,7 +62,7 @@ std::vector<wire::SeriesEntry> under_names_of(const wire::SeriesLayout& to,
 ///   readout.counter("cpu", "0", ".user", "%", 1, ticks);
 ///   readout.end();  // `layout` has the names of this readout; it may have changed
 ///
-/// If names change, counters with unchanged names still give their growth.
+/// If names change, counters with unchanged names still give their growth. Not thread-safe.
 class Readout {
  public:
   void begin(wire::SeriesLayout& layout);

@@ -1,6 +1,7 @@
 #pragma once
 
-// Delivers each packet in a leaf's journal to the root exactly once, even if nodes die.
+// Delivers each packet in a leaf's journal to the root, even if nodes die. A packet may be sent
+// several times; the root takes it once.
 
 #include <cstdint>
 #include <functional>
@@ -19,12 +20,11 @@
 namespace xylem::backend {
 
 struct DeliveryOptions {
-  /// Addresses of the front end. The leaf reports to the front end first. The front end is also the
-  /// last fall-back parent.
+  /// Addresses of the front end. The leaf reports to the front end first.
   std::vector<wire::Address> front_end;
   wire::Role role = wire::Role::kBackEnd;  ///< kBackEnd or kProgram.
-  /// Identifies this leaf. It stays the same after a restart, so that the front end recognises the
-  /// leaf.
+  /// Identifies this leaf. It stays the same when an agent's worker restarts, so that the front end
+  /// recognises the leaf.
   std::string host_key;
   /// Makes the report of this leaf for the front end.
   std::function<wire::HostReport()> report;
@@ -44,9 +44,9 @@ struct DeliveryOptions {
 /// journalled packet. Call end() last. The journal also keeps the place, the clock and the main
 /// values of control. So a successor with the same journal continues as the same leaf.
 ///
-/// Sends only to the parent, and only while the link to the parent has room. Packets are sent again
-/// to each new parent and on request. They are also sent again if no acknowledgement comes (see
-/// Outbox). Not thread-safe; journal and network are borrowed.
+/// Packets are sent only to the parent, and only while the link to the parent has room. They are
+/// sent again to each new parent and on request. They are also sent again if no acknowledgement
+/// comes (see Outbox). Not thread-safe; journal and network are borrowed.
 class Delivery {
  public:
   /// The effect of a message.
@@ -54,7 +54,7 @@ class Delivery {
     kNotOurs,  ///< The message is not for this class; the caller handles it.
     kNothing,
     kAcknowledged,  ///< The journal may have room again.
-    kControl,       ///< control() has changed.
+    kControl,       ///< A control message has set control().
     kPlace,         ///< leaf() and node() are set.
   };
 
@@ -73,7 +73,7 @@ class Delivery {
   /// When to call on_timer(); 0: not scheduled.
   Nanos next_due() const;
 
-  /// Adds a packet that was just journalled. The next send_due() sends it.
+  /// Adds a packet that was just journalled. send_due() sends it when the outbox allows it.
   void add(const PacketKey& key) { outbox_.add(key); }
   /// Sends all due packets. Then adds a packet that was just journalled, and sends it if the outbox
   /// allows it. Use this function if you still have the packet itself.
@@ -84,8 +84,8 @@ class Delivery {
   /// Says goodbye and makes no more connections.
   void end(const std::string& why);
 
-  /// Sends a report to the parent. While there is no upward link, the first reports are kept for
-  /// the next parent, at most 64.
+  /// Sends a report on the upward link, to the parent or to the front end. While there is no upward
+  /// link, the first reports are kept for the next parent, at most 64.
   void send_up(wire::Message message);
 
   NodeId node() const { return node_; }

@@ -20,12 +20,14 @@
 namespace xylem::backend {
 
 /// An EventRecorder reads no clock: the caller limits the age of chunks with make_chunks(). At most
-/// kMaxPending events wait for their chunks. Each waiting event uses 72 bytes of memory. The open
-/// window uses about 1 MiB. There are also 8 bytes for each pair of rank and function. Packets stay
-/// in memory until take() returns them. Not thread-safe.
+/// kMaxPending events wait for their chunks. Each waiting event uses 64 bytes, up to twice that
+/// while its vector grows. The open window uses about 1 MiB. Each rank with events uses about 4
+/// KiB, and 2 KiB for each of its threads. There are also 8 bytes for each pair of rank and
+/// function. Packets stay in memory until take() returns them. Not thread-safe.
 ///
-/// A window is sealed when an event of a later slice comes, or when it is large. So a slice may
-/// have several windows, called parts. Account rows count the events that add() has accepted.
+/// A window is sealed when an event of a later slice comes, when it is large, or in finish(). So a
+/// slice may have several windows, called parts. Account rows count the events that add() has
+/// accepted.
 class EventRecorder {
  public:
   static constexpr std::size_t kMaxPending = 64u << 10;

@@ -81,12 +81,10 @@ class EventSource::Impl final : public LeafOwner {
 };
 
 Result<void> EventSource::Impl::join() {
-  auto started = thread_.start("xylem-source", [this] { loop_.run(); });
-  auto state = state_.lock();
-  if (!started) {
-    state->closed = true;
+  if (auto started = thread_.start("xylem-source", [this] { loop_.run(); }); !started) {
     return started;
   }
+  auto state = state_.lock();
   const bool done = state.wait_until(deadline_in(options_.leaf.join_limit),
                                      [&] { return state->recorder || state->closed; });
   if (state->key_refused) return unexpected(Code::kPermissionDenied, state->why_closed);
@@ -146,6 +144,7 @@ Result<void> EventSource::Impl::close(Nanos timeout) {
   const Nanos deadline = deadline_in(timeout);
   auto state = state_.lock();
   const bool was_over = state->finished;
+  const bool was_closed = state->closed;
   if (!state->closed) finish(*state);
   state.unlock();
   loop_.post([this, deadline] {
@@ -157,13 +156,16 @@ Result<void> EventSource::Impl::close(Nanos timeout) {
   const bool done = state.wait_until(std::min(deadline, kForever - kCloseAtEnd) + kCloseAtEnd,
                                      [&] { return state->closed; });
   if (!done) return unexpected(Code::kTimedOut, "not all events were delivered in time");
-  if (!state->why_closed.empty()) return unexpected(Code::kTimedOut, state->why_closed);
+  if (!state->why_closed.empty()) {
+    const bool is_late = !was_closed && monotonic_now() >= deadline;
+    return unexpected(is_late ? Code::kTimedOut : Code::kUnavailable, state->why_closed);
+  }
   if (was_over) return unexpected(source_closed(""));
   return {};
 }
 
 void EventSource::Impl::stop() {
-  if (state_.lock()->closed && !thread_.is_running()) return;
+  if (!thread_.is_running()) return;  // The system has refused it.
   static_cast<void>(close(kCloseAtEnd));
   thread_.join();
 }

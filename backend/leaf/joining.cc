@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "backend/leaf/joining_internal.h"
+#include "backend/leaf/journal.h"
 #include "base/run_contract.h"
 #include "base/this_host.h"
 #include "capture/core/ring.h"
@@ -99,6 +100,11 @@ Result<Joining> prepare_joining(const LeafOptions& options) {
   joining.node.host.host_key = "leaf:" + net::to_hex(random);
   joining.node.orphan_limit = options.orphan_limit;
 
+  if (options.journal_bytes < Journal::kSmallest) {
+    return unexpected(Code::kInvalidArgument,
+                      "journal_bytes of " + std::to_string(options.journal_bytes) +
+                          " is too small: at least " + std::to_string(Journal::kSmallest));
+  }
   auto memory = make_memory("xylem-leaf-journal", options.journal_bytes);
   if (!memory) return unexpected(std::move(memory.error()));
   auto mapping = Mapping::of(memory->get(), options.journal_bytes);

@@ -13,7 +13,7 @@
 
 namespace xylem::backend {
 
-/// The parts of a leaf. They must outlive the LeafNode that is made from them.
+/// The parts of a leaf. `memory` and `starter` must outlive the LeafNode that uses them.
 struct Joining {
   LeafNodeOptions node;
   net::RuntimeOptions network;

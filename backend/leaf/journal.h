@@ -1,13 +1,13 @@
 #pragma once
 
-// The journal keeps an agent's packets until the root has stored them. The agent makes packets from
-// the records in the rings.
+// The journal keeps a leaf's packets until the root has acknowledged them. An agent makes its
+// packets from the records in the rings.
 //
-// The journal is a circular log in shared memory. It outlives the worker, because the guard keeps
-// the memory. Each entry has a packet and, for each ring, the position after the packet's records.
-// A worker may die at any point. If a packet is not in the journal at that point, its records are
-// still in the rings. If the packet is in the journal, a successor first moves the tails of the
-// rings to the entry's positions. The order of writes is:
+// The journal is a circular log in shared memory. An agent's journal outlives the worker, because
+// the guard keeps the memory. Each entry has a packet and, for each ring with records in the
+// packet, the position after these records. A worker may die at any point. If a packet is not in
+// the journal at that point, its records are still in the rings. If the packet is in the journal, a
+// successor first moves the tails of the rings to the entry's positions. The order of writes is:
 //
 //   append: bytes of the entry | head (release: committed) | the caller moves rings
 //   free:   entry's state      | tail past the freed entries
@@ -21,9 +21,10 @@
 //
 // Giving up: when the log is full, its oldest packets are removed, and tombstones with the same
 // identities are appended. A tombstone has the data that the account needs (wire/tombstone.h).
-// Registrations are small and never given up. Packets of blocking streams are not given up either:
-// the caller of append() must wait. One old entry may block the log while at least half of the log
-// is free. Then this entry is moved to the end unchanged, and nothing is lost.
+// Registrations are small and never given up. JournalOptions::may_give_up can exclude more streams,
+// for example blocking ones. The senders of these streams must wait. One old entry may block the
+// log while at least half of the log is free. Then this entry is moved to the end unchanged, and
+// nothing is lost. An old entry that must not be given up is also moved.
 
 #include <compare>
 #include <cstdint>
@@ -101,18 +102,19 @@ struct JournalOptions {
   /// Returns whether packets of a stream may become tombstones to make room. If the function is
   /// empty, all packets except registrations may become tombstones.
   std::function<bool(StreamId)> may_give_up;
-  /// Freed memory is returned to the system in portions of this size. For this, the region must be
-  /// mapped from a memfd. Writing to returned memory causes page faults. A page fault costs several
-  /// times as much as copying the page. So programs that send much data in a short time should use
-  /// kKeepAll: then only trim() returns memory.
+  /// Freed memory is returned to the system in portions of at least this size. For this, the region
+  /// must be mapped from a memfd. Writing to returned memory causes page faults. A page fault costs
+  /// several times as much as copying the page. So programs that send much data in a short time
+  /// should use kKeepAll: then only trim() returns memory.
   std::size_t give_back_bytes = 256u << 10;
-  /// Called after every store into the region. Tests use it to interrupt the journal at any point.
+  /// Called after each step of a write into the region. Tests use it to interrupt the journal
+  /// there.
   std::function<void()> on_store;
 };
 
 /// A journal in a borrowed memory region. The region outlives this object. It must be page-aligned
-/// and have at least kSmallest bytes. Not thread-safe. The region's size limits the data that an
-/// agent keeps; the default is 64 MiB. Memory is allocated only as used.
+/// and have at least kSmallest bytes. Not thread-safe. The region's size limits the data that a
+/// leaf keeps; an agent's default is 64 MiB. Memory is allocated only as used.
 class Journal {
  public:
   static constexpr std::size_t kSmallest = 64u << 10;
@@ -126,9 +128,10 @@ class Journal {
 
   /// Writes and commits an entry. If the process dies meanwhile, the journal contains the whole
   /// entry or nothing of it. Fails with kExhausted when there is no room even after giving up
-  /// packets, or when the entry is larger than half of the log. Then nothing was written, and the
-  /// caller must not read more records from the rings. Fails with kAlreadyExists when an entry with
-  /// the same identity is live; this means that a process has tampered with its segment.
+  /// packets, or when the entry is larger than half of the log. Then the entry was not written, and
+  /// the caller must not read more records from the rings. Fails with kAlreadyExists when an entry
+  /// with the same identity is live; in an agent this means that a process has tampered with its
+  /// segment.
   Result<void> append(const Draft& draft);
 
   /// Frees the entry. Returns false if there is no such entry, because it is already acknowledged
@@ -149,7 +152,7 @@ class Journal {
   /// segment before any other use of the journal.
   Progress progress_of(Lane lane) const;
 
-  /// The next free wave number of this leaf on the stream.
+  /// The next free wave number of this leaf on the stream of registrations or of windows.
   std::uint64_t next_wave(StreamId stream) const;
 
   /// Sample numbers of a service. `service` is the lane of the service's packets; there are at most
@@ -161,7 +164,7 @@ class Journal {
   std::uint64_t samples_taken(Lane service) const;
   std::uint64_t take_sample_number(Lane service);
 
-  /// Returns all freed memory to the system.
+  /// Returns the freed memory before the oldest live entry to the system, in whole pages.
   void trim();
 
   Memo memo() const;

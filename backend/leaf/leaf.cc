@@ -93,12 +93,10 @@ Result<void> LeafStream::Impl::start() {
   const Turn::Hold starting(stopping_, kForever);
   const auto state = state_.lock();
   if (state->leaving) return unexpected(leaf_closed("the program ends"));
-  auto started = thread_.start("xylem-leaf", [this] {
+  return thread_.start("xylem-leaf", [this] {
     const Turn::Hold in_loop(in_loop_, kForever);
     loop_.run();
   });
-  if (!started) state->closed = true;
-  return started;
 }
 
 // With a thread of our own the loop runs there, and we wait for what it tells; without, it runs
@@ -162,6 +160,8 @@ Result<void> LeafStream::Impl::close(Nanos timeout) {
 void LeafStream::Impl::stop() {
   CHECK(!is_on_own_thread());  // A coroutine must not end the leaf that resumed it.
   const Turn::Hold only_one(stopping_, kForever);  // exit() may meet the destructor.
+  // Its own thread does not run if the system has refused it, or if exit() has ended it.
+  if (options_.threading == Threading::kOwnThread && !thread_.is_running()) return;
   static_cast<void>(close(kCloseAtEnd));
   thread_.join();
 }

@@ -32,17 +32,17 @@
 namespace xylem::backend {
 
 /// A lock that knows its holder. A signal handler may interrupt a call of the leaf and then call
-/// exit(). The handler must not wait for the interrupted call. So take() fails immediately in the
-/// thread that has the lock.
+/// exit(). exit() must not wait for the interrupted call. So take() fails immediately in the thread
+/// that has the lock.
 class Turn {
  public:
-  /// Takes the turn; waits for other threads until the deadline. Returns false at the deadline. If
-  /// this thread already has the turn, returns false immediately.
+  /// Takes the lock; waits for its current holder until the deadline. Returns false at the
+  /// deadline. If this thread already has the lock, returns false immediately.
   bool take(Nanos deadline);
   void give_back() { holder_.store(std::thread::id()); }
   bool is_mine() const { return holder_.load() == std::this_thread::get_id(); }
 
-  /// Takes the turn in its constructor. If it got the turn, gives it back in its destructor.
+  /// The constructor takes the lock. If the constructor got the lock, the destructor releases it.
   class Hold {
    public:
     Hold(Turn& turn, Nanos deadline) : turn_(turn), is_taken_(turn.take(deadline)) {}
@@ -70,7 +70,7 @@ class LeafStream::Impl final : public LeafOwner {
   static Result<std::shared_ptr<Impl>> make(const LeafOptions& options);
   struct Parts {
     Joining joining;
-    // Streams whose packets may be given up. The journal reads this set, on the loop.
+    // Streams whose journalled packets may be given up. The journal reads this set, on the loop.
     std::unique_ptr<std::set<StreamId>> droppable;
     std::optional<Journal> journal;
   };
@@ -100,7 +100,7 @@ class LeafStream::Impl final : public LeafOwner {
   static void close_at_exit(const std::shared_ptr<Impl>& leaf);
 
  private:
-  /// Consecutive waves that wait for the loop.
+  /// Consecutive waves that the loop has not put into the journal yet.
   struct Run {
     std::uint64_t first = 0;
     std::vector<wire::Fields> waves;
@@ -113,17 +113,20 @@ class LeafStream::Impl final : public LeafOwner {
     std::uint64_t sent_told = 0;  // `sent` in the last account; used only on the loop.
     std::deque<Run> outgoing;
     std::size_t outgoing_bytes = 0;
-    IntervalSet refused;  // Waves that were given up before they reached the loop.
-    // Given-up waves whose tombstones are not journalled yet; used only on the loop.
+    IntervalSet refused;  // Waves that were dropped before they reached the loop.
+    // Dropped waves whose tombstones are not journalled yet; used only on the loop.
     IntervalSet lost;
     bool is_put() const { return outgoing.empty() && refused.empty() && lost.empty(); }
   };
   struct State {
     Open* find(const std::string& name);
-    /// True if send() need not wait: there is room for a wave, the stream never waits, or the
-    /// stream is closed.
+    /// True if send() need not wait: there is room for a wave, the stream drops waves instead of
+    /// waiting, or the stream is closed.
     bool has_room(const std::string& name);
+    /// True if the leaf and the stream are open. An empty name means any stream.
+    bool is_open(const std::string& name);
     std::optional<Received> take_received(const std::string& name);
+    Error why_not_received(const std::string& name);
     Result<void> delivery_outcome() const;
     bool owes_last_account() const;
 
@@ -138,7 +141,7 @@ class LeafStream::Impl final : public LeafOwner {
     bool delivered = true;
     bool leaving = false;
     bool closed = false;
-    bool key_refused = false;  // That is why it is closed.
+    bool key_refused = false;  // True if the leaf was closed because its key was refused.
     std::string why_closed;
   };
   using Locked = SharedState<State>::Locked;
@@ -148,8 +151,9 @@ class LeafStream::Impl final : public LeafOwner {
   using Living = SharedState<std::vector<std::weak_ptr<Impl>>>;
   static Living& living();
   static void close_all();
-  /// Stops the leaf at exit(). Returns false if that is not possible: on the leaf's own thread, or
-  /// if exit() has interrupted a call of the leaf.
+  /// Stops the leaf at exit(). Returns false if that is not possible: on the leaf's own thread, if
+  /// exit() has interrupted a call of the leaf, or if a call on another thread does not end in
+  /// time.
   bool end_at_exit();
   bool may_be_entered();
   void leave(Nanos deadline);
@@ -166,8 +170,8 @@ class LeafStream::Impl final : public LeafOwner {
   /// Waits until `done()` or the deadline, and returns `done()`. On the library's own thread, where
   /// coroutines resume, it does not wait.
   bool wait(Locked& state, Nanos deadline, const std::function<bool()>& done);
-  /// Tries `attempt` immediately. If that fails, tries it on the loop after each event, and for the
-  /// last time at the timeout.
+  /// Tries `attempt` immediately. If that fails, tries it again on the loop after the events that
+  /// may help, and for the last time at the timeout or when the leaf is closed.
   void wait_then(Nanos timeout, Waiters::Attempt attempt);
   /// With Threading::kCaller: calls pump() and runs the loop until `done` or the deadline. If
   /// another thread runs the loop, waits for it, at most until the deadline. Does nothing when
@@ -177,12 +181,12 @@ class LeafStream::Impl final : public LeafOwner {
   Result<void> take_over(State& state, const std::string& name, std::optional<std::uint64_t> wave,
                          wire::Fields lifted, bool in_time);
   void enqueue(State& state, Open& open, std::uint64_t wave, wire::Fields fields) const;
-  /// Makes room in the full queue of a stream that drops waves: gives up the new wave, or the
-  /// oldest waves of the queue. Returns true if it gave up the new wave.
+  /// Makes room in the full queue of a stream that drops waves: drops the new wave, or the oldest
+  /// waves of the queue. Returns true if it dropped the new wave.
   static bool drop_one(Open& open, std::uint64_t wave);
   void pump_soon(State& state);
   void pump();
-  /// Maximum size of the fields of one wave, or of one `Run`, that the journal accepts.
+  /// Maximum size of the fields of one wave, or of one `Run`.
   std::size_t max_bytes() const;
   bool put(StreamId stream, Open& open, const Run& run);
   void put_lost(StreamId stream, Open& open);
@@ -191,15 +195,16 @@ class LeafStream::Impl final : public LeafOwner {
     return options_.threading == Threading::kOwnThread && in_loop_.is_mine();
   }
 
-  // A function that needs both turns takes them in this order. `stopping_` belongs to the thread
-  // that starts or ends the library's thread. `in_loop_` belongs to the thread that runs the loop.
-  // This is the library's thread, until this thread ends.
+  // A function that needs both locks takes `stopping_` first. The thread that starts or ends the
+  // library's thread has `stopping_`. The thread that runs the loop has `in_loop_`. With
+  // Threading::kOwnThread, the library's thread has `in_loop_` until that thread ends.
   Turn stopping_;
   Turn in_loop_;
   std::atomic<bool> is_left_{false};
   SharedState<State> state_;
   Waiters waiters_;
-  // Number of accounts put so far. This member and the next one are used only on the loop.
+  // Number of accounts written to the journal so far. This member and the next one are used only on
+  // the loop.
   std::uint64_t accounts_ = 0;
   Nanos last_account_ = 0;
 

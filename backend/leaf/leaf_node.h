@@ -1,6 +1,7 @@
 #pragma once
 
-// The leaf of a tool's tree. Its packets come from streams instead of rings.
+// A leaf that is part of a program: a Leaf or an EventSource. Its packets come from the program
+// instead of rings.
 
 #include <cstdint>
 #include <functional>
@@ -28,7 +29,9 @@ namespace xylem::backend {
 /// A stream at this leaf.
 struct LeafStreamState {
   wire::StreamSpec spec;
-  std::shared_ptr<const filters::Aggregation> aggregation;  ///< Null if the stream has none.
+  /// Null if the stream has none. Shared: a thread of the program may still lift with it when
+  /// the stream is closed.
+  std::shared_ptr<const filters::Aggregation> aggregation;
 };
 
 /// The owner of a LeafNode. The LeafNode calls these functions only while one of its own functions
@@ -37,11 +40,11 @@ class LeafOwner {
  public:
   virtual ~LeafOwner() = default;
   virtual void on_joined(LeafId leaf) = 0;
-  /// Called with each new version of control. `streams` are all open streams that include this
-  /// leaf.
+  /// Called with each new version of control. `streams` are the open streams that include this
+  /// leaf. A stream whose filters cannot be loaded here is left out.
   virtual void on_streams(std::vector<LeafStreamState> streams) = 0;
-  /// Called once for each multicast to this leaf, in the order of the stream's numbers. Return
-  /// false if there is no room for the multicast: the multicast then counts as missed.
+  /// Called at most once for each multicast to this leaf, in the order of the stream's numbers.
+  /// Return false if there is no room for the multicast: the multicast then counts as missed.
   virtual bool on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) = 0;
   /// The journal may have room again, because packets may have been acknowledged.
   virtual void on_room() = 0;
@@ -49,8 +52,7 @@ class LeafOwner {
   virtual void on_finish() = 0;
   /// The node has ended. `why` is empty if all data was delivered.
   virtual void on_closed(const std::string& why) = 0;
-  /// Number of packets for which the journal had no room yet. A node that leaves waits for these
-  /// packets.
+  /// Number of packets that the owner has not put yet. A node that leaves waits for these packets.
   virtual std::size_t packets_to_put() const { return 0; }
 };
 
@@ -61,7 +63,8 @@ struct LeafNodeOptions {
   /// leaf.
   wire::Role role = wire::Role::kBackEnd;
   OutboxOptions outbox;
-  /// Maximum time without a front end. Then the node ends, and undelivered data is lost.
+  /// Maximum time without a link to a parent or to the front end. Then the node ends, and
+  /// undelivered data is lost.
   Nanos orphan_limit = 60 * kSecond;
 };
 
@@ -78,10 +81,11 @@ class LeafNode final : public overlay::Node {
   /// on_room().
   bool put(StreamId stream, std::uint64_t first, std::span<const wire::Fields> waves, Nanos now);
   /// Journals a tombstone for the waves from `first` to `end` - 1. The tombstone says that this
-  /// leaf gave up these waves.
+  /// leaf dropped these waves. Returns false if there is no room.
   bool put_lost(StreamId stream, std::uint64_t first, std::uint64_t end, Nanos now);
   /// Journals an account of the waves sent on the run's streams (wire/stream.h). `number` is the
-  /// account's wave number. `is_last` marks the account as the leaf's last packet.
+  /// account's wave number. `is_last` marks the account as the leaf's last packet. Returns false if
+  /// there is no room.
   bool put_account(std::uint64_t number, const wire::Fields& account, bool is_last, Nanos now);
   /// Journals a packet of any stream from this leaf. Returns false if there is no room; then
   /// `draft` is unchanged.

@@ -21,6 +21,7 @@ constexpr Nanos kGather = 100 * kMicrosecond;
 // An entry of the journal lies in one piece, whatever lies there already.
 constexpr std::size_t kJournalShare = 4;
 constexpr std::size_t kFrameHead = 64u << 10;
+constexpr std::size_t kFrameBytes = wire::kMaxFrameBytes - kFrameHead;
 
 // Who looks at a live run sees by it what is on its way.
 constexpr Nanos kAccountInterval = 1 * kSecond;
@@ -88,8 +89,10 @@ Result<wire::Fields> LeafStream::Impl::lift(const std::string& name, const wire:
   if (lifted->bytes() > max) {
     return unexpected(Code::kInvalidArgument,
                       "stream '" + name + "': a wave of " + std::to_string(lifted->bytes()) +
-                          " bytes; a quarter of the leaf's journal_bytes takes at most " +
-                          std::to_string(max));
+                          " bytes; " +
+                          (max < kFrameBytes ? "a quarter of the leaf's journal_bytes"
+                                             : "a frame, whatever journal_bytes is,") +
+                          " takes at most " + std::to_string(max));
   }
   return lifted;
 }
@@ -160,7 +163,7 @@ void LeafStream::Impl::send_then(const std::string& name, std::optional<std::uin
 }
 
 std::size_t LeafStream::Impl::max_bytes() const {
-  return std::min(options_.journal_bytes / kJournalShare, wire::kMaxFrameBytes - kFrameHead);
+  return std::min(options_.journal_bytes / kJournalShare, kFrameBytes);
 }
 
 bool LeafStream::Impl::drop_one(Open& open, std::uint64_t wave) {
@@ -353,16 +356,25 @@ std::optional<Received> LeafStream::Impl::State::take_received(const std::string
   return taken;
 }
 
+bool LeafStream::Impl::State::is_open(const std::string& name) {
+  return !closed && (name.empty() || find(name) != nullptr);
+}
+
+Error LeafStream::Impl::State::why_not_received(const std::string& name) {
+  if (closed) return leaf_closed(why_closed);
+  if (!is_open(name)) return {Code::kUnavailable, "stream '" + name + "' is closed"};
+  return leaf_timed_out("nothing was received");
+}
+
 Result<Received> LeafStream::Impl::receive(const std::string& name, Nanos timeout) {
   auto state = state_.lock();
   std::optional<Received> received;
   wait(state, deadline_in(timeout), [&] {
     if (!received) received = state->take_received(name);
-    return received.has_value() || state->closed;
+    return received.has_value() || !state->is_open(name);
   });
   if (received) return *std::move(received);
-  if (state->closed) return unexpected(leaf_closed(state->why_closed));
-  return unexpected(leaf_timed_out("nothing was received"));
+  return unexpected(state->why_not_received(name));
 }
 
 void LeafStream::Impl::receive_then(const std::string& name, Nanos timeout,
@@ -371,9 +383,8 @@ void LeafStream::Impl::receive_then(const std::string& name, Nanos timeout,
     if (!then.is_wanted()) return true;
     auto state = state_.lock();
     auto received = state->take_received(name);
-    if (!received && !state->closed && !last) return false;
-    const Error why_not =
-        state->closed ? leaf_closed(state->why_closed) : leaf_timed_out("nothing was received");
+    if (!received && state->is_open(name) && !last) return false;
+    const Error why_not = state->why_not_received(name);
     state.unlock();
     if (received) {
       then(*std::move(received));

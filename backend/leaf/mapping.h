@@ -12,7 +12,8 @@
 namespace xylem::backend {
 
 /// Shared memory mapped from a descriptor, readable and writable. The destructor unmaps it; the
-/// descriptor may be closed earlier. Movable, not copyable.
+/// descriptor may be closed earlier. Movable, not copyable. Not thread-safe; the mapped memory may
+/// be shared with other threads and processes.
 class Mapping {
  public:
   Mapping() = default;
@@ -29,7 +30,8 @@ class Mapping {
 
   /// Maps `size` more bytes of a file, from `offset` on. `beginning` is a mapping of the start of
   /// the same file. This needs no descriptor. `offset` and `size` must be whole pages, and the file
-  /// must be large enough. Fails with kExhausted when there is no address space.
+  /// must be large enough. Fails with kExhausted when the system refuses, for example because there
+  /// is no address space.
   static Result<Mapping> more_of(const Mapping& beginning, std::size_t offset, std::size_t size);
 
   /// Asks the system to allocate pages in advance, so that the first write does not wait for them.

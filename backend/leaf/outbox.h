@@ -22,7 +22,8 @@ struct OutboxOptions {
   /// Waiting packets stay in the journal and are not copied.
   std::size_t max_in_flight = 8u << 20;
   /// A packet is resent if it is not acknowledged after this time. The time doubles with each
-  /// resend, up to `longest_resend`.
+  /// timeout, up to `longest_resend`. It begins again with `first_resend` when a resend was
+  /// requested.
   Nanos first_resend = 5 * kSecond;
   Nanos longest_resend = 60 * kSecond;
 };
@@ -30,19 +31,19 @@ struct OutboxOptions {
 /// Keeps the delivery state of each journalled packet. It does not send. Not thread-safe; the
 /// journal is borrowed.
 ///
-/// A packet is marked `alone` if it was sent before, or if a predecessor may have sent it. No node
-/// merges this packet. This is needed because the packet's first copy may have been merged into
-/// another packet. The root stores the copy that arrives first.
+/// A packet is marked `alone` if it was sent before, or if an earlier process with the same journal
+/// may have sent it. No node merges this packet. This is needed because the packet's first copy may
+/// have been merged into another packet. The root takes the copy that arrives first.
 ///
 /// The leaf's last packet is sent only when all other packets are acknowledged. So when the root
-/// has stored the last packet, no other packet can come from this leaf.
+/// has the last packet, it already has all other packets of this leaf.
 class Outbox {
  public:
   Outbox(OutboxOptions options, Journal& journal);
 
   /// Adds a packet that was just journalled.
   void add(const PacketKey& key);
-  /// Adds a packet that a predecessor journalled and may have sent.
+  /// Adds a packet that an earlier process journalled and may have sent.
   void add_recovered(const PacketKey& key);
 
   /// Returns true if the packet may be sent now; it then counts as sent. Returns false if older
@@ -50,20 +51,22 @@ class Outbox {
   /// Then the packet waits, as after add().
   bool add_and_send(const wire::Packet& packet, Nanos now);
 
-  /// The packets to send now, oldest first; they count as sent.
+  /// The packets to send now: first those to send again, then new packets in order. They count as
+  /// sent.
   std::vector<wire::Packet> take_due(Nanos now);
   /// When to call take_due() if nothing else happens; 0: not scheduled.
   Nanos next_due() const;
 
-  /// Call it when the root has stored a packet. Removes the packet here and from the journal.
-  /// Ignores unknown packets. On tools' streams, `id` names waves: a packet is removed when all its
-  /// waves are acknowledged.
+  /// Call it when the root has acknowledged a packet. Removes the packet here and from the journal.
+  /// Ignores unknown packets. On streams of tools (ids from kFirstToolStream), `id` names waves. A
+  /// packet is removed when all its waves are acknowledged.
   void acknowledge(const wire::PacketId& id);
-  /// Resends the packet, because the root or a node on the way asked for it. On tools' streams,
-  /// resends every packet that has one of the waves. The stream kEveryStream means all streams.
+  /// Makes a sent packet due again, because the root or a node on the way asked for it. On tools'
+  /// streams, makes every sent packet due that has one of the waves. The stream kEveryStream means
+  /// all streams.
   void resend(const wire::PacketId& id);
-  /// At the time `when`, all packets that are still not acknowledged become due again. Call it when
-  /// the path of the packets was lost or has changed.
+  /// At the time `when`, all sent packets that are still not acknowledged become due again. Call it
+  /// when the path of the packets was lost or has changed.
   void resend_everything(Nanos when);
 
   std::size_t packets() const noexcept { return states_.size(); }

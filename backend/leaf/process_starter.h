@@ -1,6 +1,6 @@
 #pragma once
 
-// The agent's interface for starting communication processes.
+// The interface through which a leaf starts communication processes on its host.
 
 #include <map>
 #include <string>
@@ -17,18 +17,19 @@ namespace xylem::backend {
 /// A started child process.
 struct StartedProcess {
   int pid = 0;
-  UniqueFd pidfd;  ///< Readable when the process has ended.
+  UniqueFd pidfd;  ///< Readable when the process has ended; empty if the system has none.
 };
 
 /// Not thread-safe.
 class ProcessStarter {
  public:
   virtual ~ProcessStarter() = default;
-  /// Starts a communication process. If the program cannot be run, the error message contains its
-  /// path.
+  /// Starts a communication process. Fails with kNotFound if the program cannot be run; the
+  /// message has its path. Fails with kExhausted or kInternal if the system has no process or
+  /// pipe for it. May wait until the program runs.
   virtual Result<StartedProcess> start(NodeId node, std::uint32_t level) = 0;
-  /// Collects a child that has ended. Returns an empty text if the child ended normally, else the
-  /// reason.
+  /// Collects a child that has ended; call it once, when the pidfd is readable. Returns an empty
+  /// text if the child ended normally, else the reason.
   virtual std::string collect(int pid) = 0;
 };
 
@@ -42,8 +43,8 @@ struct CommProcessSetting {
   std::string host_key;
   bool tls = true;
   std::string log_level = "warn";
-  Nanos orphan_limit = 60 * kSecond;  ///< The process ends after this time without a parent; at
-                                      ///< most a day.
+  Nanos orphan_limit = 60 * kSecond;  ///< The process ends after this time without a parent; 1 s to
+                                      ///< a day.
   net::Key key{};
 };
 
@@ -55,7 +56,7 @@ struct CommProcessSetting {
 ///                  --orphan-limit SECONDS
 /// The child reads the key from a pipe, descriptor 4. The key is never on a command line or in an
 /// environment. If the child ended with an error code, the text of collect() ends with the last
-/// line of the child's standard error.
+/// line of the child's standard error, if there is one. Not thread-safe.
 class CommProcessStarter final : public ProcessStarter {
  public:
   explicit CommProcessStarter(CommProcessSetting setting);

@@ -6,9 +6,11 @@ namespace xylem::backend {
 
 /// A ring's progress in the journal. All numbers only grow.
 struct RingProgress {
-  std::uint64_t window_position = 0;  ///< Records with smaller numbers are in journalled windows.
-  std::uint64_t chunk_position = 0;   ///< Records with smaller numbers are in journalled chunks, or
-                                      ///< were read while chunks were off.
+  /// Records with smaller numbers are in journalled windows or in tombstones of windows.
+  std::uint64_t window_position = 0;
+  /// Records with smaller numbers are in journalled chunks or in tombstones of chunks, or were read
+  /// while chunks were off.
+  std::uint64_t chunk_position = 0;
   /// Number of records in journalled chunks or in tombstones of chunks.
   std::uint64_t chunk_events = 0;
   std::uint64_t chunk_calls = 0;  ///< Sum of `calls` of these records.

@@ -52,15 +52,15 @@ struct TickPiece {
 /// the pairs.
 ///
 /// Add a pair only if all ticks converted so far are smaller. Then no time changes later, and later
-/// ticks never have an earlier time.
+/// ticks never have an earlier time. Not thread-safe.
 class TickClock {
  public:
   /// Minimum length of the first piece. Each of its two pairs has an error of up to 50 ns. Over 20
   /// ms this is a slope error of 5 ppm.
   static constexpr Nanos kFirstPiece = 20 * kMillisecond;
   static constexpr Nanos kPiece = 250 * kMillisecond;
-  /// Maximum number of pieces that are kept. No record waits in a ring for longer than the time of
-  /// these pieces.
+  /// Maximum number of pieces that are kept, for the last two minutes. Older times are estimated
+  /// with the oldest piece.
   static constexpr std::size_t kPieces = 512;
   /// If a pair is later than the line by more than this, the line steps to the pair. The host may
   /// have slept.
@@ -71,8 +71,7 @@ class TickClock {
   TickClock(std::span<const TickPiece> pieces, const TickPair& last_pair)
       : pieces_(pieces.begin(), pieces.end()), last_(last_pair), has_pair_(last_pair.ticks != 0) {}
 
-  /// Adds `pair` if the last pair is old enough, else ignores `pair`. May be called as often as you
-  /// like.
+  /// Adds `pair` if the last pair is old enough, else ignores `pair`. May be called at any time.
   void add(const TickPair& pair);
   /// When to read the next pair.
   Nanos next_pair() const;
@@ -104,7 +103,7 @@ Nanos record_time(const TickClock& clock, capture::ClockKind kind, std::uint64_t
 
 /// Fast record_time() for many consecutive records, about 1 ns each. The reader keeps the piece of
 /// the last record and searches only when the ticks are outside this piece. Borrows the clock;
-/// valid until the clock's next add(). A kTsc reader needs a clock that is ready.
+/// valid until the clock's next add(). A kTsc reader needs a clock that is ready. Not thread-safe.
 class TickReader {
  public:
   TickReader(const TickClock& clock, capture::ClockKind kind) noexcept

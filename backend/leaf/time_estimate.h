@@ -6,7 +6,7 @@
 // The simple estimate, duration times calls, is wrong when the timed call was unusual. For example,
 // 1000 polls of 200 ns take 4.2 ms if the kernel preempts one of them for 4 ms. If the preempted
 // poll is the timed one, the simple estimate is 4 s. But all calls of a record lie between the end
-// of the function's previous record and the record's own end. And during each of these calls, the
+// of the function's previous record and the record's own end. During each of these calls, the
 // thread was in no other call. So:
 //
 //   Iprobe                Send               Iprobe (1000 calls)

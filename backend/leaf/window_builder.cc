@@ -52,6 +52,10 @@ void WindowBuilder::clear() {
     Process& of = processes_[raw(row.lane)];
     of.row_of[raw(row.function)] = 0;
     of.rows.clear();
+    for (auto& [thread, group] : of.large) {
+      group.time_ns = group.receives = 0;
+      group.receives_from.clear();
+    }
   }
   rows_.clear();
   matrix_.clear();
@@ -86,16 +90,55 @@ std::size_t WindowBuilder::add(Lane lane, std::span<const TimedRecord> records, 
     const std::size_t group = group_at(records, at);
     const bool may_go_on = at + group == records.size();
     if (may_go_on && !complete && group < kLargestGroup) break;
-    const auto group_start = records.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto receives = std::count_if(
-        group_start, group_start + static_cast<std::ptrdiff_t>(group),
-        [](const TimedRecord& r) { return has_peer(r.record, capture::kRecordReceive); });
-    for (std::size_t end = at + group; at < end; ++at) {
-      add_one(of, lane, records[at],
-              static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(1, receives)));
-    }
+    add_group(of, lane, records.subspan(at, group), may_go_on && !complete);
+    at += group;
   }
   return at;
+}
+
+void WindowBuilder::add_group(Process& process, Lane lane, std::span<const TimedRecord> group,
+                              bool goes_on) {
+  LargeGroup* large = find_large(process, lane, group.front(), goes_on);
+  std::uint64_t receives = 0;
+  for (const TimedRecord& timed : group) {
+    if (!has_peer(timed.record, capture::kRecordReceive)) continue;
+    ++receives;
+    if (large != nullptr) ++large->receives_from[timed.record.peer];
+  }
+  if (large != nullptr) large->receives += receives;
+  const std::uint64_t sharing = large != nullptr ? 0 : std::max<std::uint64_t>(1, receives);
+  for (const TimedRecord& timed : group) add_one(process, lane, timed, sharing);
+}
+
+// How many receives share the time of a call is known only with its last part.
+WindowBuilder::LargeGroup* WindowBuilder::find_large(Process& process, Lane lane,
+                                                     const TimedRecord& first, bool goes_on) {
+  const Record& of = first.record;
+  const auto known = process.large.find(of.thread);
+  if (known != process.large.end() && known->second.begin == of.begin &&
+      known->second.end == of.end && known->second.function == of.function) {
+    return &known->second;
+  }
+  if (!goes_on) return nullptr;
+  if (known != process.large.end()) share_time(lane, known->second);
+  // The thread of a hostile record may be any number.
+  if (known == process.large.end() && process.large.size() >= capture::kMaxThreads) return nullptr;
+  LargeGroup& large = process.large[of.thread];
+  large.begin = of.begin;
+  large.end = of.end;
+  large.function = of.function;
+  large.time_ns = static_cast<std::uint64_t>(first.end_ns - first.begin_ns);
+  return &large;
+}
+
+void WindowBuilder::share_time(Lane lane, LargeGroup& group) {
+  if (group.receives == 0) return;
+  const std::uint64_t each = group.time_ns / group.receives;
+  for (const auto& [peer, receives] : group.receives_from) {
+    add_up(waits_.of(lane, peer).time_ns, each * receives);
+  }
+  group.receives_from.clear();
+  group.time_ns = group.receives = 0;
 }
 
 void WindowBuilder::add_one(Process& process, Lane lane, const TimedRecord& timed,
@@ -123,7 +166,7 @@ void WindowBuilder::add_one(Process& process, Lane lane, const TimedRecord& time
   }
   if (has_peer(record, capture::kRecordReceive)) {
     Wait& wait = waits_.of(lane, record.peer);
-    add_up(wait.time_ns, time / sharing);
+    if (sharing != 0) add_up(wait.time_ns, time / sharing);
     add_up(wait.calls, std::max<std::uint64_t>(1, calls));
   }
 }
@@ -326,7 +369,10 @@ void WindowBuilder::forget(Lane lane) {
   if (of != processes_.end() && of->second.rows.empty()) processes_.erase(of);
 }
 
-wire::ProfileWindow WindowBuilder::build() const {
+wire::ProfileWindow WindowBuilder::build() {
+  for (auto& [lane, process] : processes_) {
+    for (auto& [thread, group] : process.large) share_time(Lane{lane}, group);
+  }
   wire::ProfileWindow window;
   window.begin_ns = begin_ns();
   window.end_ns = end_ns();

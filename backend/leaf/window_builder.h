@@ -3,14 +3,14 @@
 // Makes windows from records. A window has the sums for each process and function of this host in
 // one slice of time.
 //
-// Only one slice is open at a time. Records come ring by ring, in the order of each ring. A record
-// is taken in the slice in which it ends, and there its call counts:
+// Only one slice is open at a time. Records come ring by ring. Within a ring they come in order. A
+// record is taken in the slice in which it ends, and there its call counts:
 //
 //   ring 0:  r1 r2 r3 | r4        r1, r2, r3 and r5 end in the open slice. r4 and r6 end later and
 //   ring 1:  r5 | r6              are not taken yet. So a ring's position separates this window
 //               ^                 exactly from the next.
 //
-// A record that ends before the open slice (a late one) is taken in the open slice too.
+// A late record (it ends before the open slice) is taken in the open slice too.
 //
 // The time of a call counts in the slices in which it passes. So it is cut at the borders of
 // slices:
@@ -23,7 +23,8 @@
 //
 // The slice is complete when it is over and all rings have been read up to its end. Then the caller
 // takes the window and opens the next slice. If a ring fills, the caller may take the window
-// earlier; then the slice continues in a further part. Pure: it uses no clock and no shared memory.
+// earlier; then the slice continues in a further part. WindowBuilder is pure: it uses no clock and
+// no shared memory.
 
 #include <array>
 #include <cstdint>
@@ -50,25 +51,27 @@ constexpr std::uint64_t slice_of(Nanos end_ns, Nanos window_ns) {
 
 /// Collects one slice's records of all processes of a host. Not thread-safe.
 ///
-/// - Calls: the sum of `calls` of all records. Completions do not count.
+/// - Calls: the sum of `calls` of all records, and the calls of add_calls(). Completions do not
+///   count.
 /// - Time: the duration of a record, less what charge_open() has counted. If the record represents
 ///   several calls, the time is an estimate (backend/leaf/time_estimate.h), and the row is marked
 ///   estimated. The estimate is spread over the slices in which the calls may have been made
-///   (backend/leaf/slice_room.h).
-/// - Minimum and maximum: those of timed calls.
+///   (backend/leaf/slice_room.h). Completions do not count.
+/// - Minimum and maximum: those of timed calls, and the mean time of calls added by add_calls().
 /// - Histogram: a timed call counts in the bucket of its duration. The other calls of the record
 ///   count in the bucket of their mean time.
-/// - Bytes: the sum of recorded bytes, never scaled. Completions count too, because a receive
-///   without a record may still have a completion record.
+/// - Bytes: the sum of recorded bytes, never scaled. Completions count too: sampling may leave out
+///   the record of a call, but the call's payload then has a completion record.
 /// - Matrix: a record with kRecordSend and a peer adds its bytes and one message.
-/// - Waits: a record with kRecordReceive and a peer adds its time. Completions share the time of
-///   their call evenly.
+/// - Waits: a record with kRecordReceive and a peer adds its time. The receive completions of one
+///   call share its time evenly.
 ///
 /// Sums stop at 2^64 - 1.
 class WindowBuilder {
  public:
-  /// Maximum size of a group of completions. A larger group is counted in parts, each with a share
-  /// of the time.
+  /// If `records` ends with at least this many completions of one call, add() counts them without
+  /// waiting for the rest. When the window is built, the receives of all parts so far share the
+  /// call's time. Receives of later parts, in the next window, get no time.
   static constexpr std::size_t kLargestGroup = 1024;
 
   /// Maximum number of earlier slices that the time of one call is cut into: an hour of windows of
@@ -91,8 +94,8 @@ class WindowBuilder {
 
   /// Takes records of one ring, from the first on, and returns how many it has taken. It stops at
   /// the first record of a later slice. If `records` ends with completions of a call, more of them
-  /// may follow. So add() stops before these completions. If `complete` is true, no more can
-  /// follow, and add() takes these completions too.
+  /// may follow. So add() stops before these completions, unless there are kLargestGroup of them.
+  /// If `complete` is true, no more can follow, and add() takes these completions too.
   std::size_t add(Lane lane, std::span<const TimedRecord> records, bool complete);
 
   /// A call that has begun and has no record yet. Times are of the run.
@@ -135,13 +138,22 @@ class WindowBuilder {
   void forget(Lane lane);
 
   /// The window so far. Its rows are in the order of lane, then function or peer. The caller fills
-  /// in `calls_so_far` and the accounts. The builder keeps its content until clear(). Call clear()
-  /// when the window is journalled.
-  wire::ProfileWindow build() const;
+  /// in `calls_so_far` and the accounts. Shares the time of calls whose completions came in parts
+  /// (kLargestGroup). The builder keeps its content until clear(). Call clear() when the window is
+  /// journalled.
+  wire::ProfileWindow build();
   /// Begins the next part of the slice.
   void clear();
 
  private:
+  // A call whose completions are counted in parts. Its time is in no wait until share_time().
+  struct LargeGroup {
+    std::uint64_t begin = 0, end = 0;  // As in its records.
+    std::uint16_t function = 0;
+    std::uint64_t time_ns = 0;  // 0 when it has been shared.
+    std::uint64_t receives = 0;
+    std::unordered_map<std::int32_t, std::uint64_t> receives_from;  // By peer.
+  };
   // Data of a process that is kept between windows.
   struct ThreadTime {
     Nanos charged_until = 0;  // Open calls are counted up to this time.
@@ -152,10 +164,12 @@ class WindowBuilder {
     std::vector<std::uint32_t> row_of;  // For each function, the index into rows_ plus 1; 0: none.
     std::vector<std::uint32_t> rows;    // The process's indices into rows_.
     TimeEstimate times;
-    std::vector<ThreadTime> threads;  // By thread number.
+    std::vector<ThreadTime> threads;                      // By thread number.
+    std::unordered_map<std::uint32_t, LargeGroup> large;  // The last one of each thread.
   };
   Process& process(Lane lane);
   wire::ProfileRow& row(Process& process, Lane lane, FunctionId function);
+  // `sharing`: the number of receives that share the time; 0: none of it goes to this one.
   void add_one(Process& process, Lane lane, const TimedRecord& timed, std::uint64_t sharing);
   std::uint64_t count_time(Process& process, Lane lane, const TimedRecord& timed,
                            FunctionId function, std::uint64_t calls);
@@ -166,6 +180,9 @@ class WindowBuilder {
                        Nanos from, Nanos to, Nanos charged_until, std::uint64_t time);
   void add_earlier(Lane lane, FunctionId function, std::uint64_t slice, std::uint64_t time,
                    bool estimated);
+  void add_group(Process& process, Lane lane, std::span<const TimedRecord> group, bool goes_on);
+  LargeGroup* find_large(Process& process, Lane lane, const TimedRecord& first, bool goes_on);
+  void share_time(Lane lane, LargeGroup& group);
   static std::size_t group_at(std::span<const TimedRecord> records, std::size_t first);
 
   struct Wait {
@@ -184,8 +201,8 @@ class WindowBuilder {
     return std::uint64_t{raw(lane)} << 32 | static_cast<std::uint32_t>(peer);
   }
 
-  // Sums for pairs of a process and a peer. The most recent pairs are found without a search, since
-  // a process has few neighbours and its records come many at a time.
+  // Sums for pairs of a process and a peer. The most recent pairs are in a small cache. The cache
+  // works well because a process has few neighbours.
   template <typename Sums>
   class Pairs {
    public:

@@ -14,8 +14,7 @@ namespace xylem::capture {
 /// An argument or result, as passed in a register. The upper half of an int is undefined.
 using Word = std::uintptr_t;
 
-/// The values of one MPI library. They are determined once, when the process starts MPI, and then
-/// stay constant.
+/// The values of one MPI library. They are determined when capture starts, and then stay constant.
 struct Abi {
   Word handle_mask = 0;  ///< Mask of the bits of a word that belong to the handle: 32 or 64 bits.
   unsigned handle_bytes = 0;    ///< Size of an element in an array of handles.
@@ -47,7 +46,7 @@ struct Abi {
   unsigned error_at = 0;
 };
 
-/// Size of the largest status of any ABI. The library passes a buffer of this size to MPI if the
+/// At least the size of a status of any ABI. The library passes a buffer of this size to MPI if the
 /// program passed MPI_STATUS_IGNORE.
 constexpr unsigned kLargestStatus = 32;
 

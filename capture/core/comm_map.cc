@@ -1,7 +1,8 @@
 // Identity must be equal in all processes of a communicator without asking them. All of its members
 // make it together, so they agree on its members and on how many with the same members came before:
 // identity = hash(members, how many). For an intercommunicator both groups go in, smaller hash
-// first.
+// first. So each communicator must be counted exactly once, also if the map has no room for it. If
+// one could not be counted, all later ones have no identity: theirs would be another's elsewhere.
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -90,9 +91,11 @@ bool CommMap::begin(std::int32_t world_rank, std::int32_t world_size) noexcept {
   Members* self = room_for(1);
   if (world == nullptr || self == nullptr) return false;
   world->size = world_size;
+  world->local_size = world_size;
   world->rank = world_rank;
   world->is_world_order = true;
   self->size = 1;
+  self->local_size = 1;
   self->table()[0] = world_rank;
   handle_mask_ = process.abi.handle_mask;
   world_key_ = process.abi.comm_world;
@@ -106,14 +109,14 @@ const CommEntry* CommMap::find_other(Word key) noexcept {
   for (CommEntry* at = set; at != set + kCommWays; ++at) {
     if (at->key.load(std::memory_order_acquire) == key) return at;
   }
-  return world_ == nullptr ? nullptr : learn(key);
+  return world_ == nullptr ? nullptr : learn(key, Origin::kUnknown);
 }
 
 void CommMap::add(Word comm) noexcept {
   const Word key = comm & process.abi.handle_mask;
   if (world_ != nullptr) {
     forget(key);  // A handle that is used again: its communicator was freed unseen.
-    learn(key);
+    learn(key, Origin::kJustMade);
   }
 }
 
@@ -125,30 +128,50 @@ void CommMap::forget(Word comm) noexcept {
   }
 }
 
-CommEntry* CommMap::put(Word key, const Members* members, std::uint32_t identity) noexcept {
+CommEntry* CommMap::room_in_set_of(Word key) noexcept {
   CommEntry* const set = set_of(key);
   for (CommEntry* at = set; at != set + kCommWays; ++at) {
-    if (at->key.load(std::memory_order_acquire) != 0) continue;
-    at->members = members;
-    at->identity = identity;
-    at->key.store(key, std::memory_order_release);
-    return at;
+    if (at->key.load(std::memory_order_acquire) == 0) return at;
   }
   return nullptr;
 }
 
-const CommEntry* CommMap::learn(Word key) noexcept {
+CommEntry* CommMap::put(Word key, const Members* members, std::uint32_t identity) noexcept {
+  CommEntry* const room = room_in_set_of(key);
+  if (room == nullptr) return nullptr;
+  room->members = members;
+  room->identity = identity;
+  room->key.store(key, std::memory_order_release);
+  return room;
+}
+
+const CommEntry* CommMap::learn(Word key, Origin origin) noexcept {
   if (key == 0 || key == process.abi.comm_null) return nullptr;
+  const bool is_new = origin == Origin::kJustMade;
+  // Most likely it was counted when it was made. MPI need not be asked at each of its calls.
+  if (!is_new && has_overflowed_ && room_in_set_of(key) == nullptr) return nullptr;
   const Locked locked(locked_);
-  if (!locked) return nullptr;
+  if (!locked) {
+    if (is_new) has_missed_one_ = true;
+    return nullptr;
+  }
   CommEntry* const set = set_of(key);
   for (CommEntry* at = set; at != set + kCommWays; ++at) {
     if (at->key.load(std::memory_order_acquire) == key) return at;  // Another thread was first.
   }
   Members* members = members_of(key);
-  if (members == nullptr) return nullptr;
-  return put(key, members,
-             identity_of(*members, members->made.fetch_add(1, std::memory_order_relaxed)));
+  if (members == nullptr) {
+    if (is_new) has_missed_one_ = true;
+    return nullptr;
+  }
+  std::uint32_t identity = kNoComm;
+  if (is_new || !has_overflowed_) {
+    const std::uint32_t made = members->made.fetch_add(1, std::memory_order_relaxed);
+    if (!has_missed_one_) identity = identity_of(*members, made);
+  }
+  CommEntry* const entry = put(key, members, identity);
+  if (entry == nullptr) has_overflowed_ = true;
+  return entry;
 }
 
 Members* CommMap::members_of(Word comm) noexcept {
@@ -171,6 +194,7 @@ Members* CommMap::members_of(Word comm) noexcept {
     const std::uint64_t local_hash = hash_of(ranks + most, local.size);
     std::uint64_t remote_hash = 0;
     call_mpi(kMPI_Comm_rank, comm, &candidate->rank);
+    candidate->local_size = local.size;
     candidate->is_inter = is_inter != 0;
     bool known = true;
     if (is_inter != 0) {

@@ -2,10 +2,14 @@
 
 // Maps a communicator's handle to its identity in the world and to its members' world ranks.
 //
-// An entry is added when the function that made the communicator returns. If no wrapper saw that
-// function, the entry is added at the first use of the communicator. The entry is removed when the
-// communicator is freed. A look-up takes no lock. Adding an entry takes a lock and calls MPI (local
-// operations only). If another thread holds the lock for too long, the communicator stays unknown.
+// An entry is added when the function that made the communicator returns. For MPI_Comm_idup, it is
+// added when the request completes. If no wrapper saw that function, the entry is added at the
+// first use of the communicator. The entry is removed when the communicator is freed. A look-up
+// that finds an entry takes no lock. Adding an entry takes a lock and calls MPI (local operations
+// only). If another thread holds the lock for too long, the communicator is unknown for this call.
+// A communicator has no identity (kNoComm) if other processes might give this identity to another
+// one: if an earlier communicator could not be counted when it was made, or if the map has had no
+// room and this one may have been counted already.
 // Communicators with equal members share one table of world ranks. The tables live as long as the
 // process, so a request may point to a table after its communicator was freed. The total memory of
 // all tables is limited.
@@ -25,9 +29,10 @@ struct Members {
   std::uint64_t own_hash;  ///< Hash of all properties in which two `Members` of one process can
                            ///< differ.
   std::int32_t size;
-  std::int32_t rank;  ///< Rank of this process in the local group.
+  std::int32_t local_size;  ///< Number of members of the local group.
+  std::int32_t rank;        ///< Rank of this process in the local group.
   bool is_inter;
-  bool is_world_order;  ///< If true, each rank equals its world rank, and there is no table.
+  bool is_world_order;  ///< If true, each rank equals its world rank, and the table is not used.
   std::atomic<std::uint32_t> made;  ///< Number of communicators made with these members so far.
   Members* next;
 
@@ -53,7 +58,8 @@ struct CommEntry {
 };
 
 /// The map has room for at most kCommSets * kCommWays communicators at the same time. Calls on
-/// further communicators are recorded without peer.
+/// further communicators are recorded without communicator and peer, and collective calls also
+/// without bytes.
 constexpr std::uint32_t kCommSets = 1024;
 constexpr std::uint32_t kCommWays = 8;
 
@@ -62,6 +68,7 @@ constexpr std::uint32_t kCommWays = 8;
 constexpr std::uint64_t kMembersBytes = 256u << 20;
 constexpr std::uint64_t kMembersBlockBytes = 256u << 10;
 
+/// Call begin() once; then any thread may call the other functions.
 class CommMap {
  public:
   /// Adds MPI_COMM_WORLD and MPI_COMM_SELF. Call it when MPI is initialised. Returns false if there
@@ -69,7 +76,7 @@ class CommMap {
   bool begin(std::int32_t world_rank, std::int32_t world_size) noexcept;
 
   /// Finds the communicator that was passed to a wrapper. Returns null for MPI_COMM_NULL, and for a
-  /// communicator for which the map has no room.
+  /// communicator that cannot be added, for example because the map has no room.
   const CommEntry* find(Word comm) noexcept {
     const Word key = comm & handle_mask_;
     return __builtin_expect(key == world_key_, 1) ? world_ : find_other(key);
@@ -99,7 +106,9 @@ class CommMap {
     const std::uint64_t mixed = static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15u;
     return &entries_[(mixed >> 32) % kCommSets * kCommWays];
   }
-  const CommEntry* learn(Word key) noexcept;
+  enum class Origin : std::uint8_t { kJustMade, kUnknown };
+  const CommEntry* learn(Word key, Origin origin) noexcept;
+  CommEntry* room_in_set_of(Word key) noexcept;
   Members* members_of(Word comm) noexcept;
   Members* intern(Members& candidate) noexcept;
   Members* room_for(std::int32_t size) noexcept;
@@ -117,6 +126,8 @@ class CommMap {
   std::uint64_t taken_ = 0;  // Size of all blocks.
   std::int32_t world_size_ = 0;
   std::atomic<bool> locked_{false};
+  std::atomic<bool> has_overflowed_{false};  // A communicator was counted, but had no room.
+  std::atomic<bool> has_missed_one_{false};  // One was made, but not counted.
 };
 
 /// The map of this process.

@@ -14,7 +14,8 @@ struct Thread;
 bool has_started(std::uint16_t function) noexcept;
 
 /// Returns whether the process has a segment or may still get one. Returns false if capture is
-/// turned off, and in a child of fork() that has not called MPI_Init itself. Async-signal-safe.
+/// turned off. Also returns false in a child of fork() if the parent had started capture and the
+/// child has not called MPI_Init itself. Async-signal-safe.
 bool is_gate_open() noexcept;
 
 /// Counts a call of a thread that has no ring. The call counts as lost, or, if capture has not
@@ -24,10 +25,12 @@ void count_without_ring(std::uint16_t function) noexcept;
 /// Makes sure that the calling thread's ring becomes free when the thread ends.
 void watch_thread_end(Thread* thread) noexcept;
 
-/// Makes the segment, finds or starts the host's agent, and registers. Call it before the real
-/// MPI_Init. On any failure, start() prints one sentence and turns capture off; the job continues.
-/// Further calls do nothing. But in a child of fork(), the first call starts capture for the child.
-/// If several threads call it at the same time, the other threads wait for the first one.
+/// Makes the segment, finds or starts the host's agent, and registers. The wrapper of MPI_Init
+/// calls it before the real call. If no wrapper saw MPI_Init, has_started() calls it. On any
+/// failure, start() prints one sentence and turns capture off; the job continues. Further calls do
+/// nothing. But in a child of fork(), the first call starts capture for the child. If several
+/// threads call it at the same time, the other threads wait for the first one, a few seconds at
+/// most.
 void start() noexcept;
 
 /// Finds out this process's rank and world. Call it when MPI is initialised. It asks MPI and the

@@ -11,9 +11,10 @@
 //             after_<shape>(call, ...);                    finds the call's meaning, writes records
 //             leave();
 //
-// Nothing on this path locks, allocates, blocks or enters the kernel. The exception is a thread's
-// first call, which takes a ring of the segment and maps the ring's memory. When the thread ends, a
-// destructor of thread-specific storage makes the ring free for another thread.
+// Nothing on this path locks, allocates, blocks or enters the kernel, with the exceptions that
+// capture/README.md lists. One exception is a thread's first call, which takes a ring of the
+// segment and maps the ring's memory. When the thread ends, a destructor of thread-specific storage
+// makes the ring free for another thread.
 //
 // Each call of the program counts once, although several wrappers may see it. A wrapper MPI_X calls
 // the next MPI_X in line, which may belong to another tool. Tools and language bindings finally
@@ -25,7 +26,7 @@
 // States: a process is first waiting. Then it is started (its segment is made and registered),
 // inert (no XYLEM_ADDRESS), or turned off (something failed). Capture starts in MPI_Init. If no
 // wrapper saw MPI_Init, it starts at the first call at which MPI is initialised. After fork() the
-// child is inert, because the pointer to the segment is in memory that the kernel wipes in
+// child is inert, because the pointer to the segment's switch is in memory that the kernel wipes in
 // children. If the child itself calls MPI_Init, capture starts in it too.
 
 #include <atomic>
@@ -41,10 +42,10 @@ namespace xylem::capture {
 
 struct Members;
 
-/// A receive or persistent request whose completion is followed; see request_table_internal.h.
+/// A request or a matched message that is followed; see request_table_internal.h.
 struct TrackedRequest;
 
-/// The fields of a record besides times and function; see Record.
+/// The fields of a record that describe a call's meaning; see Record.
 struct Meaning {
   std::uint64_t request = 0;
   std::uint64_t bytes = 0;
@@ -123,11 +124,11 @@ struct Gate {
 struct Process {
   Gate* gate;                        ///< Never null.
   SegmentHeader* segment = nullptr;  ///< Null unless capture has started.
-  Thread* threads = nullptr;         ///< An array of kMaxThreads.
+  Thread* threads = nullptr;         ///< One for each ring of the segment.
   std::uintptr_t mpi_text = 0;       ///< Address of the code of MPI's library.
   std::size_t mpi_text_bytes = 0;
   bool use_tsc = false;
-  bool many_threads = false;  ///< MPI_THREAD_MULTIPLE was granted.
+  bool many_threads = false;  ///< True if MPI_THREAD_MULTIPLE was granted, or if this is unknown.
   Abi abi;
 };
 
@@ -140,7 +141,7 @@ extern constinit thread_local ThreadState thread_state
     [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
 
 /// Finds a ring for a thread that has none. Returns null if the call cannot be recorded. In this
-/// case, take_ring() has already counted the call.
+/// case, take_ring() has already counted the call, unless capture is off.
 Thread* take_ring(std::uint16_t function) noexcept;
 
 /// Called when the writer has reached the end of a block. Reads the reader's position, and lets the
@@ -153,16 +154,17 @@ Thread* take_ring(std::uint16_t function) noexcept;
 /// requests are not tracked.
 bool make_request_room(Thread& thread, std::uint32_t count) noexcept;
 
-/// Takes zeroed memory from the kernel, which is never given back. Returns null if there is no
-/// memory.
+/// Takes zeroed memory from the kernel. The caller gives it back by munmap() or keeps it. Returns
+/// null if there is no memory.
 void* take_memory(std::size_t bytes) noexcept;
 
 /// The time now, in ticks of the segment's clock.
 XYLEM_INLINE std::uint64_t ticks() noexcept;
 std::uint64_t monotonic_ns() noexcept;
 
-/// Returns whether calls may be recorded now. Returns false before capture has started, in an inert
-/// or turned-off process, and in a forked child.
+/// Returns whether wrappers must call enter(). Returns true until the process has decided whether
+/// capture starts. After that, returns false in an inert or turned-off process, in a forked child,
+/// and while the agent's switch is off.
 XYLEM_INLINE bool is_on() noexcept;
 
 /// Begins a call. If it returns false, the wrapper makes the real call, then calls
@@ -177,7 +179,7 @@ XYLEM_INLINE void* next_of(const Call& call) noexcept;
 XYLEM_INLINE bool enter_by_profiling_name(std::uint16_t function) noexcept;
 
 /// Writes the call's own record, unless sampling leaves it out. A call that sampling leaves out
-/// gets a completion record if it moved payload. So messages and bytes stay exact.
+/// gets a completion record if it moved payload. So messages and their bytes stay exact.
 XYLEM_INLINE void note(const Call& call, const Meaning& meaning) noexcept;
 
 /// Writes another record of the call: the payload of one of several requests.

@@ -19,22 +19,23 @@
 namespace xylem::capture {
 
 /// Addresses found so far: `real_functions` has the next functions in line, `own_functions` has
-/// MPI's own. An address is null until the function is first called. Only find_real() and
-/// find_own() write these addresses.
+/// MPI's own. An address is null until the function is looked up. Only find_real(), find_own() and
+/// has_own() write these addresses.
 [[gnu::visibility("hidden")]] extern void* real_functions[kFunctionCount] __asm__(
     "xylem_capture_real_functions");
 [[gnu::visibility("hidden")]] extern void* own_functions[kFunctionCount];
 
 /// These two functions look `function` up and remember its address. The result is never null. If
 /// this MPI library does not have `function`, the result is a function that returns MPI_ERR_OTHER.
-/// Then one line is printed on standard error.
+/// One line on standard error reports the first such function.
 void* find_real(std::uint16_t function) noexcept;
 void* find_own(std::uint16_t function) noexcept;
 
 /// Returns whether this MPI library has `function`. Prints nothing.
 bool has_own(std::uint16_t function) noexcept;
 
-/// The dlopen handle of an MPI library that is loaded outside the global scope, or null.
+/// The dlopen handle of the MPI library, also if it is loaded outside the global scope. Null if no
+/// library with a known name is loaded.
 void* private_mpi_library() noexcept;
 
 inline void* real_address(std::uint16_t function) noexcept {

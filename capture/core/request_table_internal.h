@@ -43,7 +43,8 @@ struct TrackedRequest {
 };
 
 constexpr std::uint32_t kRequestWays = 7;
-/// Number of sets, enough for 57344 requests. A set uses memory only after the first request in it.
+/// Number of sets, enough for 57344 requests. A page of sets uses memory only after the first
+/// request in it.
 constexpr std::uint32_t kRequestSets = 1u << 13;
 
 /// Keys are stored apart from requests, so that looking for an untracked request reads one cache

@@ -10,7 +10,8 @@
 //   segment: [ SegmentHeader | ThreadRing 0 | ThreadRing 1 ... | records 0 | records 1 | ... ]
 //
 // Each part is page-aligned. The file is sparse and is never mapped as a whole. The process maps
-// the records of a thread at the thread's first call. The agent maps them when the ring is in use.
+// the records of a ring before a thread uses the ring for the first time. The agent maps them when
+// the ring is in use.
 //
 // A ring's slots are divided into 64 blocks. When a block is full, the writer continues in the
 // first free block and records the order of blocks in `block_of`. A block is free when the reader
@@ -22,16 +23,17 @@
 // Rules for x86-64 and AArch64, where all shared words are lock-free atomics:
 //  - The writer fills a slot, then publishes it by storing `head` (release).
 //  - A call counts in `calls[f]` before its record is written. A record represents `calls` calls of
-//    its function: all calls since the previous record or loss of that function in that thread.
+//    its function: all calls since the previous record or loss of that function in that ring.
 //  - When no block is free, the record is dropped and its calls count in `lost[f]`. The payload
 //    counts in `lost_messages`, `lost_message_bytes` and `lost_receives`. A dropped completion
 //    record counts in these payload counters, but not in `lost[f]`, because it represents no call.
 //  - A signal handler or a callback may call MPI while another call of the same thread is under
 //    way. This inner call counts in `inner_calls[f]` and has no record.
-//  - So at the end of a process, for each thread and function:
+//  - At the end of a process, this holds for each ring and function:
 //      calls + inner_calls = sum of its records' calls + lost + pending
-//    Pending calls have no record. They are inner calls, the last calls of a sampled function, or a
-//    call in which the process died. When the process has ended, the agent stores them in a window.
+//    Pending calls have no record. They are inner calls, the last calls of a sampled function,
+//    calls that the thread has left (for example by longjmp), or a call in which the process died.
+//    When the process has ended, the agent stores them in a window.
 //  - A thread publishes each timed call before the real call begins (CallUnderWay), and takes it
 //    back before it reads the time at which the call has ended. So a call that is seen under way
 //    ends after it was seen. The processor may delay the store, but not for microseconds.
@@ -89,16 +91,16 @@ constexpr std::uint8_t kRecordReceive = 4;  ///< Payload received from `peer`.
 struct Record {
   std::uint64_t begin;
   std::uint64_t end;
-  /// The request that the call made, started or completed; 0 if there is none.
+  /// The request that the call made, started, waited for or tested; 0 if there is none.
   std::uint64_t request;
   std::uint64_t bytes;  ///< Payload size: count times type size; for a receive, the received size.
-  std::uint32_t comm;   ///< The communicator's identity (see kCommWorld); kNoComm if there is none.
+  std::uint32_t comm;   ///< Identity (see kCommWorld); kNoComm if there is none or it is unknown.
   std::int32_t peer;    ///< World rank of the other side, or of the root in a rooted collective;
                         ///< kNoPeer if there is none.
   std::int32_t tag;     ///< kNoTag if there is none.
   std::int32_t result;  ///< The function's return code.
-  /// Number of calls that the record represents. It is 1, or more if the function is sampled, and 0
-  /// for kCompletion.
+  /// Number of calls that the record represents. It is 0 for kCompletion. It is above 1 if the
+  /// function is sampled, or if the calls were made before capture started.
   std::uint32_t calls;
   std::uint16_t function;  ///< Index into the function table.
   RecordKind kind;
@@ -125,16 +127,16 @@ enum class FunctionClass : std::uint8_t {
 
 struct FunctionEntry {
   char name[54];  ///< Ends with a zero.
-  /// 1 if the function never waits for other ranks (for example clocks, MPI_Iprobe).
+  /// 1 if the function is known never to wait for other ranks (for example clocks, MPI_Iprobe).
   std::uint8_t never_waits;
   FunctionClass function_class;
 };
 static_assert(sizeof(FunctionEntry) == 56);
 
-/// The stage of a process, set by the capture library in this process. Death by a signal does not
+/// The stage of a process. The capture library in that process sets it. Death by a signal does not
 /// change the state; the agent detects this death by watching the process.
 enum class ProcessState : std::uint32_t {
-  kStarting = 0,   ///< The process has registered, but MPI_Init has not returned.
+  kStarting = 0,   ///< MPI_Init has not returned.
   kRunning = 1,    ///< MPI_Init has returned; world, rank and size are valid.
   kFinalized = 2,  ///< MPI_Finalize has returned.
   kExited = 3,     ///< The library's destructor ran.
@@ -238,18 +240,19 @@ struct alignas(64) SegmentHeader {
   std::uint8_t world_key[kWorldKeyBytes];  ///< Equal in all processes of one MPI_COMM_WORLD.
   std::uint32_t rank;
   char mpi_library[44];  ///< For people: "MPICH 4.0.2", "Open MPI 4.1.4".
-  char program[128];     ///< The program's name, cut if longer.
+  char program[128];     ///< Path of the program, cut if longer.
 
   std::uint32_t function_count;
   /// Written by the agent: 1 when the last account of this process is journalled.
   std::uint32_t agent_finished;
   alignas(64) std::atomic<std::uint32_t> enabled;  ///< The agent's switch. With 0, calls are
                                                    ///< neither recorded nor counted.
-  std::atomic<std::uint32_t> threads;              ///< Rings 0 .. threads-1 have been used.
+  std::atomic<std::uint32_t> threads;              ///< Rings with this number and above have not
+                                                   ///< been used.
   std::atomic<std::uint64_t> ringless_calls;  ///< Calls of threads without a ring. They count as
                                               ///< lost.
-  std::atomic<std::uint64_t> untracked_requests;  ///< Receives whose completion could not be
-                                                  ///< followed.
+  std::atomic<std::uint64_t> untracked_requests;  ///< Requests and matched messages that could not
+                                                  ///< be followed.
 
   // Written by the agent: calls of each function in journalled windows, over all threads.
   alignas(64) std::uint64_t windowed_calls[kMaxFunctions];

@@ -1,3 +1,5 @@
+#include "capture/core/run_key.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 // Shares the run's key within one process, between the capture library and a leaf (backend/leaf.h).
 //
 // Both need the key. The key must not stay in the environment, because every child would find it
-// there. So if the capture library is preloaded, it removes the key at the first request and keeps
-// the key for both. The key is on a separate page, which is empty in children of fork() and
-// excluded from core dumps.
+// there. So if the capture library is preloaded, it removes the key when capture starts or at the
+// first request, and keeps the key for both. The key is on a separate page, which is empty in
+// children of fork() and excluded from core dumps.
 
 namespace xylem::capture {
 

@@ -9,7 +9,8 @@ namespace xylem::capture {
 
 /// Removes the run's key from the environment and keeps it. The key's bytes in the environment are
 /// overwritten. So neither children nor /proc show the key. May be called again; the last key of
-/// kKeyDigits digits counts. If another thread is in this function, waits for it.
+/// kKeyDigits digits counts. If another thread is in this function, waits for it for a limited
+/// time. If there is no memory, the key stays in the environment.
 void take_key() noexcept;
 
 /// A copy of the key. The destructor overwrites it.

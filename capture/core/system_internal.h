@@ -25,8 +25,9 @@ void* find_symbol(void* where, const char* name) noexcept;
 /// nothing.
 void* find_loaded(const char* name) noexcept;
 
-/// Makes the calling thread call `end` with `value` when the thread ends. Returns false if the
-/// process cannot have threads.
+/// Makes the calling thread call `end` with `value` when the thread ends. `end` must be the same in
+/// every call. If `value` is null, only prepares this. Returns false if the process cannot have
+/// threads or has no key left.
 bool watch_thread(void (*end)(void*), void* value) noexcept;
 
 /// Like memfd_create with MFD_CLOEXEC | MFD_ALLOW_SEALING.

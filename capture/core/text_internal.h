@@ -8,7 +8,7 @@
 
 namespace xylem::capture {
 
-/// A text of at most N - 1 characters, with a terminating zero.
+/// A text of at most N - 1 characters, with a terminating zero. Not thread-safe.
 template <std::size_t N>
 class Text {
  public:

@@ -6,8 +6,9 @@
 // The library is preloaded into launchers too. In a launcher, the library draws a random identity
 // before main() and puts the identity into the environment (XYLEM_WORLD). The launcher passes the
 // environment to every rank that it starts. This includes all hosts, all parts of an MPMD job, and
-// ranks without the library. Two launchers draw different identities. The key of a world combines
-// the identity with the launcher's own data:
+// ranks without the library. Two launchers draw different identities, but a launcher that another
+// launcher started keeps the identity of the first. The key of a world combines the identity with
+// the launcher's own data:
 //
 //   Open MPI   PMIX_NAMESPACE: each world that MPI_Comm_spawn starts has a new namespace
 //   Hydra      --control-port and --pgid of the proxy above a spawned rank
@@ -34,9 +35,9 @@ struct LaunchPlace {
 LaunchPlace launch_place() noexcept;
 
 /// Writes the key of this process's world. The key is equal in all ranks of the world, and
-/// different in all other worlds of the run. If a launcher started the program, the key is already
-/// right before MPI_Init. Without a launcher, Open MPI sets the namespace only in MPI_Init. In one
-/// process, every call gives the same key.
+/// different in other worlds of the run, if the launcher's data distinguish them. If a launcher
+/// started the program, every call in one process gives the same key. Without a launcher, Open MPI
+/// sets the namespace only in MPI_Init, so the key differs before and after.
 void find_world_key(std::uint8_t (&key)[kWorldKeyBytes]) noexcept;
 
 /// In a launcher, draws an identity for the ranks that the launcher starts. In other programs, does

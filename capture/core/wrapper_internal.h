@@ -8,7 +8,7 @@
 //   record_NAME   Records the call.
 //   first_NAME    Looks up the next NAME, at the first call while capture is off.
 
-/// Use it before the definition of an exported MPI function. All other symbols of the library are
+/// Use it before the definition of an exported function. All other symbols of the library are
 /// hidden.
 #define XYLEM_WRAPPER extern "C" __attribute__((visibility("default")))
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Code for the most frequent shapes of calls, to be inlined into their wrappers.
+// Code for calls of the most frequent shapes (meaning.tsv), inlined into the wrappers.
 //
 // Without inlining, the data of a call would go through memory several times. This would cost more
 // than all other work for the call. The functions of meaning_internal.h handle rare cases of these
@@ -71,8 +71,8 @@ XYLEM_INLINE void read_status(Meaning& meaning, const Members* members, Word sta
   if (meaning.peer != kNoPeer) meaning.flags |= kRecordReceive;
 }
 
-/// Completes `meaning` for a call that moves payload in the way `mode`, and writes the call's
-/// record. `kind` is used for persistent requests.
+/// Completes `meaning` for a call of this mode, and writes the call's record. `kind` is used for
+/// persistent requests.
 XYLEM_INLINE void finish(const Call& call, Mode mode, Word request, Meaning meaning,
                          RequestKind kind) noexcept {
   if (mode != Mode::kBlocking) meaning.request = load_handle(request);
@@ -161,7 +161,8 @@ XYLEM_INLINE void after_probe(const Call& call, Word comm, Word status, Word fla
   Meaning meaning;
   const bool found =
       call.result == 0 && (flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0);
-  // If a probe found nothing and has no record, its communicator need not be looked up.
+  // A probe without a record needs its communicator only if it has matched a message (MPI_Mprobe,
+  // MPI_Improbe).
   if (call.calls == 0 && !(found && message != 0)) return;
   const CommEntry* entry = call.result == 0 ? comms.find(comm) : nullptr;
   if (entry != nullptr) {
@@ -237,6 +238,7 @@ XYLEM_INLINE void after_waitall(const Call& call, std::int32_t, Word array, Word
 // ---- collectives ----
 
 /// The communicator of a collective call. It is known only if the call succeeded.
+/// Lives on the stack of the calling thread.
 class Group {
  public:
   XYLEM_INLINE Group(const Call& call, Word comm, Meaning& meaning) noexcept
@@ -249,7 +251,11 @@ class Group {
   }
 
   bool known() const noexcept { return entry_ != nullptr; }
+  /// Number of members; in an intercommunicator, of the remote group. MPI sizes almost all arrays
+  /// of counts by it.
   std::int32_t size() const noexcept { return entry_->members->size; }
+  /// Number of members of this rank's own group. MPI sizes the counts of reduce_scatter by it.
+  std::int32_t local_size() const noexcept { return entry_->members->local_size; }
   std::int32_t rank() const noexcept { return entry_->members->rank; }
 
   /// True if this rank provides the root's data (broadcast, scatter).

@@ -151,7 +151,7 @@ void after_reduce_scatter(const Call& call, Mode mode, Word request, Word comm, 
                           Word datatype) noexcept {
   Meaning meaning;
   const Group group(call, comm, meaning);
-  if (group.known()) meaning.bytes = payload(sum(recvcounts, group.size()), datatype);
+  if (group.known()) meaning.bytes = payload(sum(recvcounts, group.local_size()), datatype);
   finish_collective(call, mode, request, meaning);
 }
 
@@ -159,7 +159,7 @@ void after_reduce_scatter_block(const Call& call, Mode mode, Word request, Word 
                                 std::int64_t recvcount, Word datatype) noexcept {
   Meaning meaning;
   const Group group(call, comm, meaning);
-  if (group.known()) meaning.bytes = payload(recvcount * group.size(), datatype);
+  if (group.known()) meaning.bytes = payload(recvcount * group.local_size(), datatype);
   finish_collective(call, mode, request, meaning);
 }
 

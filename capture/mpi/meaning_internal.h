@@ -6,14 +6,16 @@
 // hot_shapes_internal.h.
 //
 // Each function writes the call's records. The call's own record comes first. Completion records
-// for further payload follow. If the call failed, its record has only times and result.
+// for further payload follow. The record of a failed call has no bytes.
 //
 // Bytes: for sends and collectives the payload that *this rank* provides, for receives the payload
 // that has arrived. A size is count times type size, in bytes.
 //   send, psend, sendrecv     the size sent; 0 if the target is MPI_PROC_NULL. A persistent send
 //                             counts the size at each start.
-//   recv, mrecv, completions  the size received, from the status
-//   probes, waits, barrier    0
+//   recv, mrecv               the size received, from the status
+//   wait, test                the same if the request was a receive that completed, else 0. With
+//                             several requests, each receive has a completion record with its size.
+//   probes, barrier           0
 //   bcast, scatter(v)         at the root: the size sent; for scatter(v), the sum over all ranks,
 //                             the root included. At other ranks: 0.
 //   gather, allgather         the size of the send block. With MPI_IN_PLACE: the size of this
@@ -30,8 +32,9 @@
 //   neighbor_allgather(v)     the size of the send block, counted once
 //   neighbor_alltoall         the block's size times the number of out-neighbours.
 //                             neighbor_alltoallv, neighbor_alltoallw: the sum over them.
-// In an intercommunicator, the members are those of the remote group. Only the root in the root's
-// group provides data.
+// In an intercommunicator, the members are those of the remote group, but for reduce_scatter and
+// reduce_scatter_block those of the local group. In the group of the root, only the root provides
+// data in bcast and scatter, and nobody in gather and reduce.
 //
 // Peer: the world rank of the other side; in rooted collectives, the world rank of the root.
 
@@ -82,8 +85,8 @@ void track_persistent(Meaning meaning, RequestKind kind) noexcept;
 void track_message(Word message, const Members* members, Meaning meaning) noexcept;
 
 /// Handles a request that a call did not complete, or that it completed with an error. `before` and
-/// `now` are the request's handles before and after the call. If they are equal, the request is not
-/// completed.
+/// `now` are the request's handles before and after the call. If they are equal, the request stays
+/// tracked.
 inline void put_back(TrackedRequest* tracked, Word before, Word now) noexcept {
   if (now == before) {
     requests.publish(tracked, before);
@@ -113,7 +116,8 @@ void after_startall(const Call& call, std::int32_t count, Word array) noexcept;
 Word before_completion(const Call& call, std::int32_t count, Word array, Word statuses,
                        Word ignore) noexcept;
 /// Call it after a failed waitall, or after a testall that completed nothing. Puts back all
-/// requests that have not completed.
+/// requests that have not completed, and writes a completion record for each receive that has
+/// completed.
 void after_unfinished(const Call& call, Word array, Word statuses) noexcept;
 void after_waitany(const Call& call, std::int32_t count, Word array, Word index, Word status,
                    Word flag) noexcept;

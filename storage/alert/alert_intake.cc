@@ -49,7 +49,7 @@ void AlertIntake::begin(const AlertLimits& limits) {
     alert.kind = *kind;
     alert.subject = subject;
     alert.world = WorldId{static_cast<std::uint32_t>(rows.integer(4))};
-    if (!rows.is_null(5)) alert.rank = rows.count(5);
+    if (!rows.is_null(5)) alert.rank = Rank{static_cast<std::uint32_t>(rows.integer(5))};
     if (!rows.is_null(6)) alert.leaf = LeafId{static_cast<std::uint32_t>(rows.integer(6))};
     alert.text = rows.text(7);
     alert.value = rows.real(8);
@@ -61,7 +61,8 @@ void AlertIntake::begin(const AlertLimits& limits) {
                   "SELECT world, rank, leaf, coalesce(last_ns, 0), captured, ring_lost FROM process"
                   " WHERE world IS NOT NULL AND rank IS NOT NULL AND ended = 0");
   for (bool more = ranks.first(); more; more = ranks.next()) {
-    rules_->adopt_rank(WorldId{static_cast<std::uint32_t>(ranks.integer(0))}, ranks.count(1),
+    rules_->adopt_rank(WorldId{static_cast<std::uint32_t>(ranks.integer(0))},
+                       Rank{static_cast<std::uint32_t>(ranks.integer(1))},
                        LeafId{static_cast<std::uint32_t>(ranks.integer(2))}, ranks.integer(3),
                        ranks.count(4), ranks.count(5));
   }
@@ -140,7 +141,8 @@ std::optional<AlertIntake::Member> AlertIntake::member(std::int64_t process) {
   std::optional<Member> found;
   if (!member_.first(process)) return found;
   if (!member_.is_null(0) && !member_.is_null(1)) {
-    found = {WorldId{static_cast<std::uint32_t>(member_.integer(0))}, member_.count(1)};
+    found = {WorldId{static_cast<std::uint32_t>(member_.integer(0))},
+             Rank{static_cast<std::uint32_t>(member_.integer(1))}};
     members_[process] = *found;
   }
   member_.reset();
@@ -223,7 +225,7 @@ void AlertIntake::tell_host(LeafId leaf, bool is_found) {
     has_ended |= host_ranks_.integer(3) != 0;
     if (host_ranks_.integer(3) != 0) continue;
     host.ranks.emplace_back(WorldId{static_cast<std::uint32_t>(host_ranks_.integer(0))},
-                            host_ranks_.count(1));
+                            Rank{static_cast<std::uint32_t>(host_ranks_.integer(1))});
     host.missing_calls += host_ranks_.count(2);
   }
   if (is_found) {

@@ -18,14 +18,14 @@
 namespace xylem::storage {
 
 /// If the commit of the windows fails, call discard(). Changed alerts are written in a separate
-/// transaction. If this transaction fails, the next one writes them. So the alerts in memory and in
-/// the file agree; only the newest alerts of a front end that dies can be missing in the file. The
-/// connection keeps the first failure.
+/// transaction. If this transaction fails, the next one writes them; at most 4096 alerts wait. So
+/// the file has all alerts, except the newest ones of a front end that dies. The connection keeps
+/// the first failure. Called on the thread that calls the store.
 class AlertIntake {
  public:
   explicit AlertIntake(Connection& connection);
 
-  /// Continues with the alerts that are open in the file.
+  /// Continues with the alerts that are open in the file, and with the ranks that have not ended.
   void begin(const AlertLimits& limits);
 
   /// A row of the window from `begin_ns` to `end_ns`.
@@ -46,7 +46,8 @@ class AlertIntake {
   /// Gives the notes to the rules, after the noted windows were committed. Returns true if there
   /// are alerts to write.
   bool judge();
-  /// Call it instead of judge() at the end of the run, when no more windows will arrive.
+  /// Closes all alerts. Call it at the end of the run, when no more windows will arrive. Returns
+  /// true if there are alerts to write.
   bool finish();
   /// Writes the changed alerts. Call it inside a transaction.
   void write();
@@ -76,7 +77,7 @@ class AlertIntake {
     std::optional<std::uint64_t> calls;
     std::string why;
   };
-  using Member = std::pair<WorldId, std::uint64_t>;
+  using Member = std::pair<WorldId, Rank>;
 
   std::optional<Member> member(std::int64_t process);
   bool is_collective(std::int64_t function);
@@ -92,7 +93,7 @@ class AlertIntake {
 
   Statement member_, function_, alias_, host_, host_ranks_, write_;
   Connection& connection_;
-  std::optional<AlertRules> rules_;  ///< Empty before the run is known.
+  std::optional<AlertRules> rules_;  ///< Empty before begin().
   std::vector<Note> notes_;
   std::vector<AccountNote> accounts_;
   std::map<LeafId, Nanos> leaves_;

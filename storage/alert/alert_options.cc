@@ -85,6 +85,12 @@ Result<AlertLimits> read_alert_limits(const std::vector<ConfigEntry>& entries,
                                       const std::string& path) {
   AlertLimits limits;
   for (const ConfigEntry& entry : entries) {
+    if (entry.key == "alerts" && !entry.value.empty()) {
+      return unexpected(Code::kInvalidArgument,
+                        fmt::format("{}:{}: alerts is a section: write [alerts] and its thresholds "
+                                    "below, such as stalled = \"30s\"",
+                                    path, entry.line));
+    }
     if (!entry.key.starts_with(kPrefix)) continue;
     const auto taken =
         take(std::string_view(entry.key).substr(kPrefix.size()), entry.value, limits);

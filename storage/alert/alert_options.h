@@ -21,13 +21,14 @@
 
 namespace xylem::storage {
 
-/// Returns true for every key of the section `[alerts]`, also for an unknown key.
-/// read_alert_limits() refuses unknown keys.
+/// Returns true for every key of the section `[alerts]`, also for an unknown key, and for the key
+/// `alerts` outside of a section. read_alert_limits() refuses unknown keys of the section, and an
+/// `alerts` entry with a value.
 bool is_alert_key(std::string_view key);
 
 /// Returns the limits, with defaults for missing keys. Keys of other sections are skipped. `path`
-/// is the file's name in error messages. Fails with kInvalidArgument if a key is unknown or a value
-/// is out of range. The message has the form "PATH:LINE: why".
+/// is the file's name in error messages. Fails with kInvalidArgument if a key is unknown, a value
+/// is out of range, or `alerts` has a value. The message begins with "PATH:LINE: alerts".
 Result<AlertLimits> read_alert_limits(const std::vector<ConfigEntry>& entries,
                                       const std::string& path);
 

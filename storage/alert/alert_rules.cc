@@ -79,7 +79,7 @@ void AlertRules::adopt(std::span<const Alert> open, std::int64_t last_id) {
   }
 }
 
-void AlertRules::adopt_rank(WorldId world, std::uint64_t rank, LeafId leaf, Nanos progress_ns,
+void AlertRules::adopt_rank(WorldId world, Rank rank, LeafId leaf, Nanos progress_ns,
                             std::uint64_t captured, std::uint64_t lost_calls) {
   RankState& state = worlds_[world][rank];
   state.leaf = leaf;
@@ -90,8 +90,7 @@ void AlertRules::adopt_rank(WorldId world, std::uint64_t rank, LeafId leaf, Nano
 
 // ---- what is noted ----
 
-AlertRules::RankState& AlertRules::rank_of(WorldId world, std::uint64_t rank, LeafId leaf,
-                                           Nanos begin_ns) {
+AlertRules::RankState& AlertRules::rank_of(WorldId world, Rank rank, LeafId leaf, Nanos begin_ns) {
   const auto [place, fresh] = worlds_[world].try_emplace(rank);
   if (fresh) {
     place->second.progress_ns = begin_ns;
@@ -103,7 +102,7 @@ AlertRules::RankState& AlertRules::rank_of(WorldId world, std::uint64_t rank, Le
   return place->second;
 }
 
-AlertRules::RankState* AlertRules::known_rank(WorldId world, std::uint64_t rank) {
+AlertRules::RankState* AlertRules::known_rank(WorldId world, Rank rank) {
   const auto of_world = worlds_.find(world);
   if (of_world == worlds_.end()) return nullptr;
   const auto place = of_world->second.find(rank);
@@ -168,7 +167,7 @@ void AlertRules::start_part(std::int64_t part) {
   }
 }
 
-void AlertRules::note_ended(WorldId world, std::uint64_t rank) {
+void AlertRules::note_ended(WorldId world, Rank rank) {
   if (RankState* const state = known_rank(world, rank)) state->ended = true;
 }
 
@@ -184,10 +183,10 @@ bool AlertRules::is_lost(const RankState& rank) const {
 
 // ---- losses ----
 
-void AlertRules::note_lost(WorldId world, std::uint64_t rank, std::uint64_t lost_calls) {
+void AlertRules::note_lost(WorldId world, Rank rank, std::uint64_t lost_calls) {
   RankState* const state = known_rank(world, rank);
   if (state == nullptr || lost_calls <= state->lost) return;
-  new_losses_[{AlertKind::kLoss, AlertSubject::kRank, world, rank}].calls +=
+  new_losses_[{AlertKind::kLoss, AlertSubject::kRank, world, raw(rank)}].calls +=
       lost_calls - state->lost;
   state->lost = lost_calls;
 }
@@ -202,10 +201,10 @@ void AlertRules::note_given_up(std::optional<LeafId> leaf, std::optional<std::ui
   loss.why = why;
 }
 
-void AlertRules::note_events_given_up(WorldId world, std::uint64_t rank, std::uint64_t calls,
+void AlertRules::note_events_given_up(WorldId world, Rank rank, std::uint64_t calls,
                                       const std::string& why) {
   if (calls == 0) return;
-  Loss& loss = new_losses_[{AlertKind::kLoss, AlertSubject::kEvents, world, rank}];
+  Loss& loss = new_losses_[{AlertKind::kLoss, AlertSubject::kEvents, world, raw(rank)}];
   loss.calls += calls;
   loss.why = why;
 }
@@ -278,8 +277,8 @@ void AlertRules::judge_loss(const Key& key, const Loss& loss) {
   finding.threshold = static_cast<double>(*limits_.lost_calls);
   finding.at_ns = now_ns_.value_or(0);
   if (key.subject == AlertSubject::kRank || key.subject == AlertSubject::kEvents) {
-    finding.rank = key.number;
-    finding.ranks = {key.number};
+    finding.rank = Rank{static_cast<std::uint32_t>(key.number)};
+    finding.ranks = {*finding.rank};
   }
   if (open != open_.end()) {
     all.calls += static_cast<std::uint64_t>(open->second.alert.value);
@@ -318,7 +317,7 @@ AlertRules::Key AlertRules::key_of(const Alert& alert) {
       break;
     case AlertSubject::kRank:
     case AlertSubject::kEvents:
-      key.number = alert.rank.value_or(kNoNumber);
+      key.number = alert.rank ? raw(*alert.rank) : kNoNumber;
       break;
     case AlertSubject::kHost:
     case AlertSubject::kLostHost:
@@ -381,7 +380,7 @@ std::string AlertRules::name_of(LeafId leaf) const {
 std::string AlertRules::who(const World& world, const Ranks& ranks) const {
   std::optional<LeafId> host;
   bool is_one = hosts_.size() > 1;
-  for (const std::uint64_t rank : ranks) {
+  for (const Rank rank : ranks) {
     const auto found = world.find(rank);
     if (found == world.end()) continue;
     is_one &= !host || *host == found->second.leaf;

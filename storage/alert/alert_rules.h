@@ -6,9 +6,10 @@
 //
 // *Stalled* has a time as its threshold. A rank is stalled if it made no MPI call for this time,
 // but other ranks of the world made calls or wait inside a call. There are two exceptions. A rank
-// that a signal has stopped is always stalled. If more than half of the ranks are outside of MPI,
-// they are not stalled. A world is stalled if all ranks are inside calls and no call ended for this
-// time. If a single call took longer than this time, this is reported when the call ends.
+// that a signal has stopped for this time is stalled, whatever the others do. If more than half of
+// the ranks are outside of MPI, they are not stalled. A world is stalled if all ranks are inside
+// calls and no call ended for this time. If a single call took longer than this time, and no alert
+// of the world was open meanwhile, this is reported when the call ends.
 //
 // *Imbalance* compares the shares of time that ranks spend in MPI. Its value is the mean share of
 // the world minus the smallest share. The ranks with the smallest shares compute while the others
@@ -38,12 +39,12 @@ namespace xylem::storage {
 
 /// Thresholds. nullopt: the rule is off.
 struct AlertLimits {
-  /// With a shorter limit, every checkpoint that one rank writes raises an alert. A longer limit
-  /// delays the alert for a hanging job. A job in which all ranks compute never raises this alert.
+  /// A short limit also raises alerts for intended waits, for example while one rank writes a
+  /// checkpoint. A longer limit delays the alert for a hanging job. A job in which all ranks
+  /// compute never raises this alert.
   std::optional<Nanos> stalled_ns = 10 * kSecond;
-  /// Shares of time, 0 to 1. With limits far below 0.3, programs with unequal ranks always raise
-  /// alerts. With limits above 0.3, an alert is raised only if more than a third of the run is lost
-  /// by waiting.
+  /// Shares of time, 0 to 1. A low limit raises alerts for programs whose ranks differ a little.
+  /// With a high limit, an alert is raised only if the other ranks wait for most of the time.
   std::optional<double> imbalance = 0.3, late = 0.3;
   std::optional<std::uint64_t> lost_calls = 1;
   /// Time over which shares are measured. An alert for losses is closed if there is no new loss for
@@ -73,9 +74,10 @@ struct Alert {
   AlertKind kind{};
   std::optional<AlertSubject> subject = {};  ///< nullopt: the file has a schema before 16.
   WorldId world{};
-  /// The rank, or the worst of several ranks; nullopt: unknown, or all ranks.
-  std::optional<std::uint64_t> rank = {};
-  /// The host's leaf, if the alert is about a host; nullopt: several hosts.
+  /// The rank, or the worst of several ranks; for a lost host, its first rank. nullopt: unknown, or
+  /// all ranks.
+  std::optional<Rank> rank = {};
+  /// The host's leaf, if the alert is about a host; nullopt: several hosts, or no host.
   std::optional<LeafId> leaf = {};
   /// A sentence for people; programs must not parse it. While the alert is open, the text describes
   /// the present state; afterwards it describes the worst state.
@@ -90,7 +92,7 @@ struct Alert {
 /// The calls of a process in a window.
 struct WindowNote {
   WorldId world{};
-  std::uint64_t rank = 0;
+  Rank rank{};
   LeafId leaf{};
   Nanos begin_ns = 0, end_ns = 0;
   std::uint64_t calls = 0, mpi_ns = 0, collective_ns = 0;
@@ -105,7 +107,7 @@ struct WindowNote {
 /// An agent's report that a process makes no calls.
 struct SilenceNote {
   WorldId world{};
-  std::uint64_t rank = 0;
+  Rank rank{};
   LeafId leaf{};
   Nanos since_ns = 0;
   std::uint64_t captured = 0;  ///< Number of the process's calls so far.
@@ -118,14 +120,14 @@ struct SilenceNote {
 struct LostHostNote {
   LeafId leaf{};
   /// The host's ranks that had not ended.
-  std::vector<std::pair<WorldId, std::uint64_t>> ranks;
+  std::vector<std::pair<WorldId, Rank>> ranks;
   /// Number of calls that these ranks have reported but that are not stored.
   std::uint64_t missing_calls = 0;
 };
 
 /// Judges windows. Does no I/O. The present time is the end of the newest window. An alert is
 /// raised once and stays open for some time:
-/// - *Stalled* is closed at the next call.
+/// - *Stalled* is closed at the next call, or when all ranks compute.
 /// - *Imbalance* and *late* compare shares over a whole span. They are closed when the value is
 ///   below three quarters of the threshold. So a value around the threshold gives only one alert.
 /// - *Loss* is closed if no call was lost for a span. An alert for a lost host is closed when the
@@ -135,7 +137,7 @@ struct LostHostNote {
 /// several ranks, and these ranks may change. It stays open if the next evaluation finds at least
 /// one of these ranks again. Otherwise it is closed and a new alert is raised.
 ///
-/// Uses about 400 bytes of memory for each rank.
+/// Uses about 400 bytes of memory for each rank. Not thread-safe.
 class AlertRules {
  public:
   explicit AlertRules(AlertLimits limits);
@@ -144,8 +146,8 @@ class AlertRules {
   void adopt(std::span<const Alert> open, std::int64_t last_id);
   /// Continues with a rank that has not ended and that the former front end knew. `captured` and
   /// `lost_calls` are the numbers that the rank has already reported.
-  void adopt_rank(WorldId world, std::uint64_t rank, LeafId leaf, Nanos progress_ns,
-                  std::uint64_t captured, std::uint64_t lost_calls);
+  void adopt_rank(WorldId world, Rank rank, LeafId leaf, Nanos progress_ns, std::uint64_t captured,
+                  std::uint64_t lost_calls);
 
   /// Sets the name of a host for alert texts. Call it before the host's first alert.
   void name_host(LeafId leaf, const std::string& name) { hosts_[leaf].name = name; }
@@ -158,20 +160,19 @@ class AlertRules {
   void note_leaf(LeafId leaf, Nanos end_ns);
   /// Notes how many calls of the rank were lost because a ring was full. `lost_calls` is the total
   /// so far.
-  void note_lost(WorldId world, std::uint64_t rank, std::uint64_t lost_calls);
+  void note_lost(WorldId world, Rank rank, std::uint64_t lost_calls);
   /// Notes that calls of a host were given up. Call it once for each loss. `leaf` is nullopt if the
   /// calls come from several hosts. `calls` is the number of calls; nullopt: unknown.
   void note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
                      const std::string& why);
   /// Notes that the events of `calls` calls of a rank were given up. Call it once for each loss.
-  void note_events_given_up(WorldId world, std::uint64_t rank, std::uint64_t calls,
-                            const std::string& why);
+  void note_events_given_up(WorldId world, Rank rank, std::uint64_t calls, const std::string& why);
   /// Notes that a host is lost. While the host is lost, its ranks are not judged. A second call for
   /// the same host changes nothing.
   void note_host_lost(const LostHostNote& note);
   void note_host_found(LeafId leaf);
   /// Notes that the rank will make no more calls.
-  void note_ended(WorldId world, std::uint64_t rank);
+  void note_ended(WorldId world, Rank rank);
 
   /// Returns the alerts that were raised, closed or changed since the last call. The caller stores
   /// each by its id. Ranks are evaluated at most five times per span.
@@ -197,7 +198,7 @@ class AlertRules {
     std::string inside;
     std::array<Sums, kParts + 1> parts{};
   };
-  using World = std::map<std::uint64_t, RankState>;
+  using World = std::map<Rank, RankState>;
   struct Host {
     std::optional<Nanos> seen_ns;
     std::string name;
@@ -211,18 +212,19 @@ class AlertRules {
     std::uint64_t number = 0;
     auto operator<=>(const Key&) const = default;
   };
-  using Ranks = std::vector<std::uint64_t>;  ///< In ascending order.
+  using Ranks = std::vector<Rank>;  ///< In ascending order.
   /// The result of a rule that raises an alert.
   struct Finding {
     Ranks ranks;
-    std::optional<std::uint64_t> rank;  ///< The worst of the ranks.
+    std::optional<Rank> rank;  ///< The worst of the ranks.
     double value = 0, threshold = 0;
     std::string text;
     Nanos at_ns = 0;
     bool at_least = false;
   };
   struct LongCall {
-    std::uint64_t rank = 0, max_ns = 0;
+    Rank rank{};
+    std::uint64_t max_ns = 0;
     std::string function;
     Nanos end_ns = 0;
   };
@@ -236,13 +238,13 @@ class AlertRules {
     Nanos worsened_ns = 0;
     Ranks ranks;
     std::string worst_text;
-    std::optional<std::uint64_t> worst_rank;
+    std::optional<Rank> worst_rank;
   };
   struct Standing;
   struct Cohort;
 
-  RankState& rank_of(WorldId world, std::uint64_t rank, LeafId leaf, Nanos begin_ns);
-  RankState* known_rank(WorldId world, std::uint64_t rank);
+  RankState& rank_of(WorldId world, Rank rank, LeafId leaf, Nanos begin_ns);
+  RankState* known_rank(WorldId world, Rank rank);
   Nanos part_ns() const { return limits_.span_ns / static_cast<Nanos>(kParts); }
   void start_part(std::int64_t part);
   bool is_judged(const RankState& rank) const;
@@ -253,7 +255,7 @@ class AlertRules {
   Ranks behind(const World& world, const Standing& standing, const Ranks& ranks) const;
   std::optional<Finding> stall_of(const World& world, const Standing& standing) const;
   std::string stall_text(const World& world, const Standing& standing, const Ranks& ranks,
-                         std::uint64_t longest, const std::string& took) const;
+                         Rank longest, const std::string& took) const;
   void judge_long_call(WorldId id);
   void judge_shares(AlertKind kind, double threshold, WorldId id, const World& world);
   Cohort cohort_of(AlertKind kind, const World& world, Ranks ranks) const;
@@ -286,15 +288,13 @@ class AlertRules {
   std::map<WorldId, World> worlds_;
   std::map<LeafId, Host> hosts_;
   std::map<WorldId, LongCall> long_calls_;
-  /// For each world: calls that began before this time are already reported.
-  std::map<WorldId, Nanos> stall_told_ns_;
+  std::map<WorldId, Nanos> stall_told_ns_;  ///< Calls that began before this are reported.
   std::map<Key, Loss> new_losses_;
   std::map<Key, Open> open_;
   std::vector<Alert> superfluous_;  ///< Duplicates among the alerts of a former front end.
   std::vector<Alert> changed_;
   std::optional<Nanos> now_ns_;
-  /// Number of the part that is being filled, counted from the start of the run.
-  std::int64_t part_ = 0;
+  std::int64_t part_ = 0;  ///< The part that is being filled, counted from the start of the run.
   std::int64_t judged_ = 0;
   std::int64_t last_id_ = 0;
 };

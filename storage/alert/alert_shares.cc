@@ -67,7 +67,7 @@ AlertRules::Cohort AlertRules::cohort_of(AlertKind kind, const World& world, Ran
   const auto span = static_cast<double>(static_cast<std::int64_t>(kParts) * part_ns());
   Cohort cohort;
   cohort.ranks = std::move(ranks);
-  for (const std::uint64_t rank : cohort.ranks) {
+  for (const Rank rank : cohort.ranks) {
     const Sums sum = span_of(world.at(rank));
     const std::uint64_t ns = kind == AlertKind::kLate ? sum.collective_ns : sum.mpi_ns;
     cohort.shares.push_back(std::min(static_cast<double>(ns) / span, 1.0));
@@ -79,7 +79,8 @@ AlertRules::Cohort AlertRules::cohort_of(AlertKind kind, const World& world, Ran
 std::vector<AlertRules::Cohort> AlertRules::cohorts(AlertKind kind, const World& world) const {
   const Nanos begin = (part_ - static_cast<std::int64_t>(kParts)) * part_ns();
   struct Member {
-    std::uint64_t calls, collectives, rank;
+    std::uint64_t calls, collectives;
+    Rank rank;
   };
   std::vector<Member> members;
   for (const auto& [number, rank] : world) {
@@ -138,7 +139,7 @@ AlertRules::Finding AlertRules::share_finding(AlertKind kind, double threshold, 
   } else {
     finding.text += (is_one ? " is in MPI " : " are in MPI ") + share;
   }
-  if (!is_one) finding.text += " (least rank " + std::to_string(*finding.rank) + ")";
+  if (!is_one) finding.text += " (least rank " + std::to_string(raw(*finding.rank)) + ")";
   finding.text += ", the mean of ";
   finding.text +=
       is_late ? "the " + count_text(cohort.ranks.size()) + " that take part" : "all ranks";
@@ -154,7 +155,7 @@ AlertRules::Finding AlertRules::share_finding(AlertKind kind, double threshold, 
 // After a front end's death nobody knows for a span; a rank that it has not told of had ended.
 bool AlertRules::is_unknown(const Open& open, const World& world) const {
   const Nanos begin = (part_ - static_cast<std::int64_t>(kParts)) * part_ns();
-  return std::ranges::any_of(open.ranks, [&](std::uint64_t number) {
+  return std::ranges::any_of(open.ranks, [&](Rank number) {
     const auto rank = world.find(number);
     return rank != world.end() && !rank->second.ended && !is_lost(rank->second) &&
            rank->second.first_ns > begin;

@@ -77,9 +77,9 @@ namespace {
 
 /// "3 in MPI_Barrier, 1 in MPI_Recv": what most are inside of first.
 template <typename World>
-std::string where_text(const World& world, const std::vector<std::uint64_t>& ranks) {
+std::string where_text(const World& world, const std::vector<Rank>& ranks) {
   std::map<std::string, std::size_t> counts;
-  for (const std::uint64_t rank : ranks) ++counts[world.at(rank).inside];
+  for (const Rank rank : ranks) ++counts[world.at(rank).inside];
   std::vector<std::pair<std::string, std::size_t>> most(counts.begin(), counts.end());
   std::ranges::stable_sort(most, [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
@@ -98,7 +98,7 @@ std::string where_text(const World& world, const std::vector<std::uint64_t>& ran
 AlertRules::Ranks AlertRules::behind(const World& world, const Standing& standing,
                                      const Ranks& ranks) const {
   Ranks found;
-  for (const std::uint64_t rank : ranks) {
+  for (const Rank rank : ranks) {
     const Nanos by = standing.newest_ns - world.at(rank).progress_ns;
     if (by >= *limits_.stalled_ns * 3 / 4) found.push_back(rank);
   }
@@ -124,8 +124,8 @@ std::optional<AlertRules::Finding> AlertRules::stall_of(const World& world,
     ranks = standing.going == 0 ? standing.inside : behind(world, standing, standing.inside);
   }
   if (ranks.empty()) return std::nullopt;
-  const auto longest = std::ranges::min_element(
-      ranks, {}, [&](std::uint64_t rank) { return world.at(rank).progress_ns; });
+  const auto longest =
+      std::ranges::min_element(ranks, {}, [&](Rank rank) { return world.at(rank).progress_ns; });
   Finding finding;
   finding.rank = *longest;
   finding.at_ns = world.at(*longest).progress_ns;
@@ -139,7 +139,7 @@ std::optional<AlertRules::Finding> AlertRules::stall_of(const World& world,
 }
 
 std::string AlertRules::stall_text(const World& world, const Standing& standing, const Ranks& ranks,
-                                   std::uint64_t longest, const std::string& took) const {
+                                   Rank longest, const std::string& took) const {
   const bool is_one = ranks.size() == 1;
   const bool waits = !standing.inside.empty();
   const std::string waiting = waits ? "; " + where_text(world, standing.inside) : "";
@@ -158,8 +158,8 @@ std::string AlertRules::stall_text(const World& world, const Standing& standing,
     return text + (waits ? waiting : " while others did");
   }
   const std::string& inside = world.at(longest).inside;
-  const bool is_same = std::ranges::all_of(
-      ranks, [&](std::uint64_t rank) { return world.at(rank).inside == inside; });
+  const bool is_same =
+      std::ranges::all_of(ranks, [&](Rank rank) { return world.at(rank).inside == inside; });
   text = who(world, ranks) + (is_one ? " has been in " : " have been in ");
   text += (is_same ? inside : "calls") + took + " while others go on";
   return is_same ? text : text + ": " + where_text(world, ranks);
@@ -210,7 +210,7 @@ void AlertRules::judge_long_call(WorldId id) {
               .subject = AlertSubject::kRank,
               .world = id,
               .rank = call.rank,
-              .text = "rank " + std::to_string(call.rank) + " was in one " +
+              .text = "rank " + std::to_string(raw(call.rank)) + " was in one " +
                       (call.function.empty() ? "MPI call" : call.function) + " for " +
                       number_text(to_seconds(took), 1) + " s",
               .value = to_seconds(took),

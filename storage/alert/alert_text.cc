@@ -23,25 +23,25 @@ std::string seconds_text(Nanos ns) {
   return number_text(to_seconds(ns), ns < kFineSeconds ? 1 : 0) + " s";
 }
 
-std::string list_text(const std::vector<std::uint64_t>& ranks) {
+std::string list_text(const std::vector<Rank>& ranks) {
   std::string text;
   std::size_t pieces = 0, at = 0;
   while (at < ranks.size() && pieces < kMaxPieces) {
     std::size_t last = at;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    while (last + 1 < ranks.size() && raw(ranks[last + 1]) == raw(ranks[last]) + 1) ++last;
     if (last == at + 1) last = at;  // "3, 4" is as long as "3-4".
     if (pieces++ != 0) text += ", ";
-    text += std::to_string(ranks[at]);
-    if (last != at) text += "-" + std::to_string(ranks[last]);
+    text += std::to_string(raw(ranks[at]));
+    if (last != at) text += "-" + std::to_string(raw(ranks[last]));
     at = last + 1;
   }
   if (at < ranks.size()) text += " and " + count_text(ranks.size() - at) + " more";
   return text;
 }
 
-std::string ranks_text(const std::vector<std::uint64_t>& ranks, const std::string& host) {
+std::string ranks_text(const std::vector<Rank>& ranks, const std::string& host) {
   if (ranks.size() == 1) {
-    return "rank " + std::to_string(ranks[0]) + (host.empty() ? "" : " (" + host + ")");
+    return "rank " + std::to_string(raw(ranks[0])) + (host.empty() ? "" : " (" + host + ")");
   }
   return count_text(ranks.size()) + " ranks (" + list_text(ranks) +
          (host.empty() ? "" : ", all on " + host) + ")";

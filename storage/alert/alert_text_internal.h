@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ids.h"
 
 namespace xylem::storage {
 
@@ -20,10 +21,10 @@ std::string whole_percent_text(double share);
 std::string seconds_text(Nanos ns);
 /// Returns a list such as "0-3, 7, 9 and 12 more", with at most four pieces. `ranks` must be in
 /// ascending order.
-std::string list_text(const std::vector<std::uint64_t>& ranks);
+std::string list_text(const std::vector<Rank>& ranks);
 /// Returns "rank 3 (node01)" or "4 ranks (0-3, all on node01)". If `host` is empty, returns "rank
 /// 3" or "4 ranks (0-3)".
-std::string ranks_text(const std::vector<std::uint64_t>& ranks, const std::string& host);
+std::string ranks_text(const std::vector<Rank>& ranks, const std::string& host);
 /// Returns "1 call" or "5 calls".
 std::string calls_text(std::uint64_t calls);
 

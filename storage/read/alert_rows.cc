@@ -5,7 +5,7 @@
 
 namespace xylem::storage {
 
-AlertRows read_alerts(Inquiry& inquiry, AlertOrder order, std::uint64_t most) {
+AlertRows read_alerts(Inquiry& inquiry, AlertOrder order, std::uint64_t limit) {
   AlertRows found;
   if (!inquiry.has_table("alert")) return found;
   const auto counts = inquiry.ask_one("SELECT count(*), total(until_ns IS NULL) FROM alert", 2);
@@ -17,7 +17,7 @@ AlertRows read_alerts(Inquiry& inquiry, AlertOrder order, std::uint64_t most) {
        inquiry.ask("SELECT id, at_ns, until_ns, kind, world, rank, text, value, threshold, " +
                    std::string(has_subject ? "subject, leaf, at_least" : "NULL, NULL, 0") +
                    " FROM alert ORDER BY until_ns IS NOT NULL, at_ns" + direction + ", id" +
-                   direction + " LIMIT " + std::to_string(most))) {
+                   direction + " LIMIT " + std::to_string(limit))) {
     const auto kind = parse_alert_kind(text_of(row[3]));
     if (!kind) continue;
     Alert alert;
@@ -26,7 +26,7 @@ AlertRows read_alerts(Inquiry& inquiry, AlertOrder order, std::uint64_t most) {
     if (!is_null(row[2])) alert.until_ns = time_of(row[2]);
     alert.kind = *kind;
     alert.world = id_of<WorldId>(row[4]);
-    if (!is_null(row[5])) alert.rank = count_of(row[5]);
+    if (!is_null(row[5])) alert.rank = id_of<Rank>(row[5]);
     alert.text = text_of(row[6]);
     alert.value = real_of(row[7]);
     alert.threshold = real_of(row[8]);

@@ -18,8 +18,8 @@ struct AlertRows {
 
 enum class AlertOrder { kOldestFirst, kNewestFirst };
 
-/// Returns at most `most` alerts. Alerts of an unknown kind are left out. A file with a schema
+/// Returns at most `limit` alerts. Alerts of an unknown kind are left out. A file with a schema
 /// before 11 has no alerts. If the schema is before 16, subject and leaf of each alert are unknown.
-AlertRows read_alerts(Inquiry& inquiry, AlertOrder order, std::uint64_t most);
+AlertRows read_alerts(Inquiry& inquiry, AlertOrder order, std::uint64_t limit);
 
 }  // namespace xylem::storage

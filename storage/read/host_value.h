@@ -24,10 +24,10 @@ inline Result<std::string> host_value_table(RunFile& run) {
 constexpr const char* kHostValueIndex = "host_value_by_time";
 
 /// Returns SQL that finds, for each leaf and name, the newest value at or before `until_ns`. The
-/// columns of the result are leaf, name, value. `leaves` is SQL that returns the leaves in a column
-/// `leaf`. Without the index, the query reads all values. With the index, it reads few values, even
-/// if the run is long or a host has been silent for long. Fails if the file cannot be read (see
-/// RunFile::query).
+/// first columns of the result are leaf, name, value. `leaves` is SQL that returns the leaves in a
+/// column `leaf`. Without the index, the query reads all values. With the index, it reads few
+/// values, even if the run is long or a host has been silent for long. Fails if the file cannot be
+/// read (see RunFile::query).
 Result<std::string> newest_host_values(RunFile& run, const std::string& leaves, Nanos until_ns);
 
 }  // namespace xylem::storage

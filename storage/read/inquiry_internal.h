@@ -27,7 +27,7 @@ Id id_of(const Value& value) {
 inline bool is_null(const Value& value) { return value.index() == 0; }
 
 /// Runs one query after another. After the first failure all results are empty, so the caller
-/// checks `failure` only once, at the end.
+/// checks `failure` only once, at the end. Not thread-safe: used on the thread that asks the query.
 class Inquiry {
  public:
   explicit Inquiry(RunFile& run) : run_(run) {}
@@ -40,7 +40,8 @@ class Inquiry {
     }
     return {};
   }
-  /// Returns whether the file has this table. Files of older versions lack some tables.
+  /// Returns whether the file has a table, view or index with this name. Files of older versions
+  /// lack some.
   bool has_table(const std::string& name) {
     return !ask("SELECT 1 FROM sqlite_schema WHERE name = " + sql_quoted(name)).empty();
   }

@@ -180,6 +180,7 @@ class SqliteRunFile final : public RunFile {
 
   Nanos deadline_ = kForever;
   const std::atomic<bool>* given_up_ = nullptr;
+  unsigned holds_ = 0;  ///< Calls of hold() without their release().
   EventTableCounters counters_;
   Connection connection_;
 };
@@ -273,13 +274,19 @@ Result<void> SqliteRunFile::execute(const char* sql) {
 
 // The first read of a transaction chooses the commit that it sees.
 Result<void> SqliteRunFile::hold() {
+  if (holds_ > 0) {
+    ++holds_;
+    return {};
+  }
   if (auto begun = execute("BEGIN"); !begun) return begun;
+  holds_ = 1;
   auto read = execute("SELECT 1 FROM sqlite_schema LIMIT 1");
   if (!read) release();
   return read;
 }
 
 void SqliteRunFile::release() {
+  if (holds_ == 0 || --holds_ > 0) return;
   // It has only read: there is nothing that could fail to be undone.
   static_cast<void>(execute("ROLLBACK"));
 }
@@ -373,11 +380,11 @@ Result<std::unique_ptr<RunFile>> RunFile::open(const std::string& path, Texts te
   return Result<std::unique_ptr<RunFile>>(std::move(file));
 }
 
-Result<std::vector<std::vector<Value>>> RunFile::rows(std::string_view sql, std::size_t most) {
-  Collector collector(most);
+Result<std::vector<std::vector<Value>>> RunFile::rows(std::string_view sql, std::size_t max_rows) {
+  Collector collector(max_rows);
   if (auto asked = query(sql, collector); !asked) return unexpected(asked.error());
   if (collector.too_many) {
-    return unexpected(Code::kExhausted, "more than " + std::to_string(most) + " rows");
+    return unexpected(Code::kExhausted, "more than " + std::to_string(max_rows) + " rows");
   }
   return std::move(collector.rows);
 }

@@ -37,7 +37,7 @@ Report::Run read_run(Inquiry& inquiry) {
   return run;
 }
 
-void read_worlds(Inquiry& inquiry, std::size_t most, Report& report) {
+void read_worlds(Inquiry& inquiry, std::size_t max_rows, Report& report) {
   report.worlds_in_all = count_of(inquiry.ask_one("SELECT count(*) FROM world", 1)[0]);
   // Files of older versions have no clocks.
   const bool has_clocks =
@@ -52,14 +52,14 @@ void read_worlds(Inquiry& inquiry, std::size_t most, Report& report) {
            " AS clock, total((SELECT sum(time_ns)"
            " FROM function_sum s WHERE s.process = p.id)) AS time_ns FROM process p WHERE world IS"
            " NOT NULL GROUP BY world) p ON p.world = w.id ORDER BY p.time_ns DESC, w.id" +
-           limit(most))) {
+           limit(max_rows))) {
     report.worlds.push_back({id_of<WorldId>(row[0]), text_of(row[1]), count_of(row[2]),
                              count_of(row[3]), text_of(row[4])});
   }
   std::ranges::sort(report.worlds, {}, &Report::World::id);
 }
 
-Report::Account read_account(Inquiry& inquiry, std::size_t most) {
+Report::Account read_account(Inquiry& inquiry, std::size_t max_rows) {
   Report::Account account;
   const std::string inexact = "NOT complete OR lost <> 0";
   const auto sums = inquiry.ask_one(
@@ -79,7 +79,7 @@ Report::Account read_account(Inquiry& inquiry, std::size_t most) {
                       1)[0]);
   for (const auto& row : inquiry.ask(
            "SELECT world, rank, captured, stored, lost, complete FROM account WHERE " + inexact +
-           " ORDER BY captured - stored DESC, complete, world, rank" + limit(most))) {
+           " ORDER BY captured - stored DESC, complete, world, rank" + limit(max_rows))) {
     account.inexact.push_back({id_of<WorldId>(row[0]), id_of<Rank>(row[1]), count_of(row[2]),
                                count_of(row[3]), count_of(row[4]), integer_of(row[5]) != 0});
   }
@@ -94,7 +94,7 @@ Report::EventAccount read_event_account(Inquiry& inquiry) {
   return {count_of(row[0]), count_of(row[1]), count_of(row[2]), count_of(row[3]), count_of(row[4])};
 }
 
-void read_functions(Inquiry& inquiry, std::size_t most, Report& report) {
+void read_functions(Inquiry& inquiry, std::size_t max_rows, Report& report) {
   const auto sums = inquiry.ask_one(
       "SELECT sum(time_ns), count(DISTINCT function), max(estimated)"
       " FROM function_total",
@@ -105,7 +105,7 @@ void read_functions(Inquiry& inquiry, std::size_t most, Report& report) {
   for (const auto& row : inquiry.ask(
            "SELECT function, max(class), sum(calls), sum(bytes), sum(time_ns) AS time, max(max_ns),"
            " max(estimated) FROM function_total GROUP BY function ORDER BY time DESC, function" +
-           limit(most))) {
+           limit(max_rows))) {
     Report::Function function;
     function.name = text_of(row[0]);
     function.function_class = text_of(row[1]);
@@ -122,8 +122,8 @@ void read_functions(Inquiry& inquiry, std::size_t most, Report& report) {
 }
 
 /// max / mean - 1; 0 when nothing was spent at all.
-double imbalance(double most, double sum, std::size_t count) {
-  return sum <= 0 ? 0 : most * static_cast<double>(count) / sum - 1;
+double imbalance(double max, double sum, std::size_t count) {
+  return sum <= 0 ? 0 : max * static_cast<double>(count) / sum - 1;
 }
 
 Report::WorldShare share_of_world(WorldId world, std::vector<Report::RankShare> ranks,
@@ -148,9 +148,9 @@ Report::WorldShare share_of_world(WorldId world, std::vector<Report::RankShare> 
   const auto lower = [](const auto& a, const auto& b) {
     return std::pair(a.share(), a.rank) < std::pair(b.share(), b.rank);
   };
-  const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), lower);
-  share.least = *least;
-  share.most = *most;
+  const auto [lowest, highest] = std::minmax_element(ranks.begin(), ranks.end(), lower);
+  share.lowest = *lowest;
+  share.highest = *highest;
   if (ranks.size() > shown) {
     std::sort(ranks.begin(), ranks.end(), lower);
     const auto half = static_cast<std::ptrdiff_t>(shown / 2);
@@ -208,19 +208,19 @@ std::vector<Report::WorldShare> read_shares(Inquiry& inquiry, const std::vector<
   return shares;
 }
 
-std::vector<Report::Wait> read_waits(Inquiry& inquiry, std::size_t most) {
+std::vector<Report::Wait> read_waits(Inquiry& inquiry, std::size_t max_rows) {
   std::vector<Report::Wait> waits;
   for (const auto& row :
        inquiry.ask("SELECT world, rank, peer, time_ns, calls FROM wait_matrix WHERE time_ns > 0"
                    " ORDER BY time_ns DESC, world, rank, peer" +
-                   limit(most))) {
+                   limit(max_rows))) {
     waits.push_back({id_of<WorldId>(row[0]), id_of<Rank>(row[1]), id_of<Rank>(row[2]),
                      integer_of(row[3]), count_of(row[4])});
   }
   return waits;
 }
 
-std::vector<Report::Loss> read_losses(Inquiry& inquiry, std::size_t most) {
+std::vector<Report::Loss> read_losses(Inquiry& inquiry, std::size_t max_rows) {
   // Ranks that are not watched, where files have them (schema 15): counted, for `loss` has a row
   // for each.
   const std::string ranks = inquiry.has_table("unwatched_total")
@@ -233,7 +233,7 @@ std::vector<Report::Loss> read_losses(Inquiry& inquiry, std::size_t most) {
            " count(*) * (wave IS NOT NULL OR part NOT IN ('window', 'chunk')) AS count,"
            " sum(calls) AS calls, sum(messages), sum(bytes) FROM loss"
            " WHERE part NOT IN ('series', 'rank') GROUP BY part, host, reason, wave IS NULL" +
-           ranks + ") ORDER BY calls IS NOT NULL, calls DESC, part, host" + limit(most))) {
+           ranks + ") ORDER BY calls IS NOT NULL, calls DESC, part, host" + limit(max_rows))) {
     Report::Loss loss{
         text_of(row[0]), text_of(row[1]), text_of(row[2]), count_of(row[3]), {}, {}, {}};
     if (!is_null(row[4])) loss.calls = count_of(row[4]);
@@ -298,7 +298,7 @@ void read_services(Inquiry& inquiry, std::size_t max_hosts, Report& report) {
 }
 
 // Files of the first schema have no such table.
-void read_notices(Inquiry& inquiry, std::size_t most, Report& report) {
+void read_notices(Inquiry& inquiry, std::size_t max_rows, Report& report) {
   if (!inquiry.has_table("notice")) return;
   const auto row = inquiry.ask_one("SELECT count(*), sum(dropped) FROM notice", 2);
   report.notices_in_all = count_of(row[0]);
@@ -306,7 +306,7 @@ void read_notices(Inquiry& inquiry, std::size_t most, Report& report) {
   for (const auto& line : inquiry.ask(
            "SELECT host, role, level, text, count(*) FROM notice GROUP BY host, role, level, text"
            " ORDER BY level, min(at_ns), host" +
-           limit(most))) {
+           limit(max_rows))) {
     report.notices.push_back({text_of(line[0]), text_of(line[1]), text_of(line[2]),
                               text_of(line[3]), count_of(line[4])});
   }

@@ -16,7 +16,7 @@
 
 namespace xylem::storage {
 
-/// Maximum number of entries of each list.
+/// Maximum numbers of entries. The lists of services, streams and MPI libraries have no maximum.
 struct ReportLimits {
   /// Number of worlds. The worlds whose ranks spent the most time in MPI are chosen.
   std::size_t worlds = 20;
@@ -61,7 +61,7 @@ struct Report {
     /// Number of all ranks with an incomplete account or with lost calls.
     std::uint64_t inexact_ranks = 0;
   };
-  /// The account of single events. All numbers are 0 without `--detail trace`.
+  /// The account of single events. Without `--detail trace`, `recorded`, `stored` and `lost` are 0.
   struct EventAccount {
     std::uint64_t recorded = 0, stored = 0, lost = 0, ranks = 0, complete_ranks = 0;
   };
@@ -86,7 +86,7 @@ struct Report {
   struct WorldShare {
     WorldId world{};
     std::uint64_t ranks = 0;
-    RankShare least, most;
+    RankShare lowest, highest;   ///< The ranks with the lowest and the highest share.
     double mean = 0;             ///< Mean of the ranks' shares.
     bool estimated = false;      ///< True if the share of at least one rank is estimated.
     double mpi_imbalance = 0;    ///< Maximum / mean - 1 of the ranks' times in MPI.
@@ -125,7 +125,7 @@ struct Report {
   /// that sent on the stream, so a wave counts once for each of these leaves.
   struct Stream {
     std::string name;
-    /// Number of leaves that sent, and number of leaves with a complete account.
+    /// Number of leaves with an account on the stream, and number of complete accounts.
     std::uint64_t leaves = 0, complete = 0;
     std::uint64_t sent = 0, stored = 0, lost = 0;
     std::uint64_t waves = 0;  ///< Waves of which at least one part is stored.
@@ -138,7 +138,7 @@ struct Report {
     double least_available_bytes = 0;  ///< Minimum (not average) of available memory.
     std::uint64_t samples = 0;
   };
-  /// Log lines of processes of the tree. Similar lines from one host are combined.
+  /// Log lines of processes of the tree. Equal lines from one host and role are combined.
   struct Notice {
     std::string host, role, level, text;
     std::uint64_t times = 0;
@@ -176,9 +176,9 @@ struct Report {
 /// Fails if the file cannot be read (see RunFile::query).
 Result<Report> make_report(RunFile& run, const ReportLimits& limits = {});
 
-/// Computes the totals of the store again from all stored windows and chunks. Returns one sentence
-/// for each difference. Reads the whole file. Fails if the file cannot be read (see
-/// RunFile::query).
+/// Computes totals again from the rows of windows, chunks, samples and waves. Returns one sentence
+/// for each difference. Reads all these rows, which takes long in a large file. Fails if the file
+/// cannot be read (see RunFile::query).
 Result<std::vector<std::string>> verify_totals(RunFile& run);
 
 }  // namespace xylem::storage

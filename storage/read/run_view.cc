@@ -55,9 +55,9 @@ Nanos ViewReader::newest_series_ns() {
                   time_of(inquiry.ask_one(kNewestSample, 1)[0]));
 }
 
-bool ViewReader::check(const char* what, std::uint64_t value, std::uint64_t most) {
-  if (value >= 1 && value <= most) return true;
-  fail(Code::kInvalidArgument, std::string(what) + " must be within 1 and " + std::to_string(most));
+bool ViewReader::check(const char* what, std::uint64_t value, std::uint64_t max) {
+  if (value >= 1 && value <= max) return true;
+  fail(Code::kInvalidArgument, std::string(what) + " must be within 1 and " + std::to_string(max));
   return false;
 }
 
@@ -114,16 +114,17 @@ std::uint64_t ViewReader::read_world(WorldId world) {
   return std::min(std::max(count_of(row[2]), count_of(row[3])), kMaxRanks);
 }
 
-RankRows ViewReader::rows(const RankRange& ranks, std::uint64_t world_size, std::uint64_t most) {
+RankRows ViewReader::rows(const RankRange& ranks, std::uint64_t world_size,
+                          std::uint64_t max_rows) {
   RankRows rows;
-  if (!check("rows", most, kMaxRows)) return rows;
+  if (!check("rows", max_rows, kMaxRows)) return rows;
   rows.first = std::min(ranks.first_rank.value_or(0), world_size);
   rows.end = std::min(ranks.end_rank.value_or(world_size), world_size);
   if (ranks.end_rank && ranks.first_rank && *ranks.end_rank < *ranks.first_rank) {
     fail(Code::kInvalidArgument, "the range of ranks ends before it begins");
   }
   rows.end = std::max(rows.end, rows.first);
-  rows.group = std::max<std::uint64_t>((rows.end - rows.first + most - 1) / most, 1);
+  rows.group = std::max<std::uint64_t>((rows.end - rows.first + max_rows - 1) / max_rows, 1);
   return rows;
 }
 
@@ -310,8 +311,8 @@ Result<HostTable> RunView::hosts() {
   });
 }
 
-Result<Tree> RunView::tree(std::optional<Nanos> at_ns) {
-  return answer_of<Tree>(*run_, [this, at_ns](ViewReader& reader, Tree& tree) {
+Result<TreeSnapshot> RunView::tree(std::optional<Nanos> at_ns) {
+  return answer_of<TreeSnapshot>(*run_, [this, at_ns](ViewReader& reader, TreeSnapshot& tree) {
     auto report = make_tree_report(*run_, at_ns);
     if (!report && report.error().code != Code::kNotFound) {
       return reader.fail(report.error().code, report.error().message);
@@ -320,26 +321,26 @@ Result<Tree> RunView::tree(std::optional<Nanos> at_ns) {
   });
 }
 
-Result<Notices> RunView::notices(std::uint64_t most) {
-  return answer_of<Notices>(*run_, [most](ViewReader& reader, Notices& notices) {
-    if (!reader.check("most", most, kMaxNotices)) return;
+Result<Notices> RunView::notices(std::uint64_t limit) {
+  return answer_of<Notices>(*run_, [limit](ViewReader& reader, Notices& notices) {
+    if (!reader.check("most", limit, kMaxNotices)) return;
     // Files of the first schema have no such table.
     if (!reader.inquiry.has_column("notice", "text")) return;
     notices.notices_in_all = count_of(reader.inquiry.ask_one("SELECT count(*) FROM notice", 1)[0]);
     for (const auto& row : reader.inquiry.ask(
              "SELECT at_ns, host, role, level, text, dropped FROM notice ORDER BY at_ns DESC,"
              " rowid DESC LIMIT " +
-             std::to_string(most))) {
+             std::to_string(limit))) {
       notices.notices.push_back({time_of(row[0]), text_of(row[1]), text_of(row[2]), text_of(row[3]),
                                  text_of(row[4]), count_of(row[5])});
     }
   });
 }
 
-Result<Alerts> RunView::alerts(std::uint64_t most) {
-  return answer_of<Alerts>(*run_, [most](ViewReader& reader, Alerts& alerts) {
-    if (!reader.check("most", most, kMaxNotices)) return;
-    AlertRows rows = read_alerts(reader.inquiry, AlertOrder::kNewestFirst, most);
+Result<Alerts> RunView::alerts(std::uint64_t limit) {
+  return answer_of<Alerts>(*run_, [limit](ViewReader& reader, Alerts& alerts) {
+    if (!reader.check("most", limit, kMaxNotices)) return;
+    AlertRows rows = read_alerts(reader.inquiry, AlertOrder::kNewestFirst, limit);
     alerts.alerts = std::move(rows.alerts);
     alerts.alerts_in_all = rows.in_all;
     alerts.open = rows.open;

@@ -5,9 +5,9 @@
 //   auto view = RunView::open("run.db");
 //   auto grid = view->ranks({.begin_ns = 0, .end_ns = 60 * kSecond, .columns = 800});
 //
-// For runs of any size, an answer fits on a screen. Sums are equal to the sums that SQL gives for
-// the tables of docs/storage-schema.md. Nothing is smoothed, and estimates are marked. Times are
-// nanoseconds of the run.
+// Grids, matrices, series and timelines have a limited size, however large the run is. Sums are
+// equal to the sums that SQL gives for the tables of docs/storage-schema.md. Nothing is smoothed,
+// and estimates are marked. Times are nanoseconds of the run.
 
 #include <cstdint>
 #include <memory>
@@ -23,14 +23,15 @@
 namespace xylem::storage {
 
 /// Answers queries over one read-only connection. Opening is cheap, so do not keep a RunView
-/// between queries: while a reader is open, a run that ends cannot write SQLite's log into the
-/// run's file. Each answer is from one commit. Not thread-safe.
+/// between queries: while a reader is open, a run that ends cannot remove SQLite's log. Each answer
+/// is from one commit. For several answers from the same commit, use file().hold(). Not
+/// thread-safe.
 ///
 /// Every query fails if the file cannot be read (see RunFile::query). It fails with kTimedOut after
 /// a deadline, and with kNotFound for an unknown world. It fails with kInvalidArgument if a range
-/// ends before it begins, or if a value is above its limit. If a run has no ranks yet, the answer
-/// is empty; this is not an error. If several processes have the same rank, their numbers are
-/// added.
+/// of time, or of ranks except in matrix(), ends before it begins. It also fails with
+/// kInvalidArgument if a value is not within its limits. If a run has no ranks yet, the answer is
+/// empty; this is not an error. If several processes have the same rank, their numbers are added.
 class RunView {
  public:
   explicit RunView(std::unique_ptr<RunFile> run) : run_(std::move(run)) {}
@@ -45,14 +46,14 @@ class RunView {
   Result<Matrix> matrix(const MatrixQuery& query);
   Result<Timeline> timeline(const TimelineQuery& query);
   Result<HostTable> hosts();
-  Result<HostSeries> series(const SeriesQuery& query);
+  Result<SeriesTable> series(const SeriesQuery& query);
   /// Like make_tree_report(), but if no front end of the run is known yet, the tree is empty.
-  Result<Tree> tree(std::optional<Nanos> at_ns = std::nullopt);
-  Result<Notices> notices(std::uint64_t most = 200);
-  /// `most` must be at most kMaxNotices.
-  Result<Alerts> alerts(std::uint64_t most = 200);
+  Result<TreeSnapshot> tree(std::optional<Nanos> at_ns = std::nullopt);
+  Result<Notices> notices(std::uint64_t limit = 200);
+  /// In notices() and alerts(), `limit` must be from 1 to kMaxNotices.
+  Result<Alerts> alerts(std::uint64_t limit = 200);
 
-  /// The run's file, for SQL queries and deadlines.
+  /// The run's file, for SQL queries, deadlines, and answers from the same commit.
   RunFile& file() { return *run_; }
 
  private:

@@ -44,7 +44,7 @@ struct RankRows {
 };
 
 /// Builds one answer. Keeps the first failure, as Inquiry does; the query then fails with this
-/// failure.
+/// failure. Not thread-safe: used on the thread that asks the query.
 class ViewReader {
  public:
   explicit ViewReader(RunFile& run) : inquiry(run), run_(run) { read_scope(); }
@@ -53,8 +53,8 @@ class ViewReader {
     if (!inquiry.failure) inquiry.failure = Error{code, std::move(sentence)};
   }
   bool ok() const { return !inquiry.failure; }
-  /// Returns true if `value` is from 1 to `most`. Otherwise keeps a failure and returns false.
-  bool check(const char* what, std::uint64_t value, std::uint64_t most);
+  /// Returns true if `value` is from 1 to `max`. Otherwise keeps a failure and returns false.
+  bool check(const char* what, std::uint64_t value, std::uint64_t max);
 
   /// Divides a range of time into at most `columns` slots; the length of a slot is a multiple of
   /// `unit`. The range is extended to whole units, and `scope` gets the extended range. `what` is
@@ -67,8 +67,8 @@ class ViewReader {
   /// Returns the number of ranks of the world; 0 if no world is known yet. Fails if the world does
   /// not exist.
   std::uint64_t read_world(WorldId world);
-  /// Divides ranks into at most `most` rows. Call it after read_world().
-  RankRows rows(const RankRange& ranks, std::uint64_t world_size, std::uint64_t most);
+  /// Divides ranks into at most `max_rows` rows. Call it after read_world().
+  RankRows rows(const RankRange& ranks, std::uint64_t world_size, std::uint64_t max_rows);
   /// Returns the processes with ranks in these rows. The key is the id of the process in the table
   /// `process`.
   std::unordered_map<std::int64_t, Member> members(WorldId world, const RankRows& rows);
@@ -134,7 +134,7 @@ struct LongWindow {
 };
 
 /// Fills the grid from windows. If `longest` is not null, it gets the longest calls of the range,
-/// longest first. Only the longest call of each rank and window is considered.
+/// longest first. At most one call of each process, window and function is considered.
 void read_grid(ViewReader& reader, const RankGridQuery& query, RankGrid& grid,
                std::vector<LongWindow>* longest);
 

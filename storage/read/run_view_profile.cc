@@ -484,7 +484,7 @@ Result<FunctionTable> RunView::functions(const FunctionQuery& query) {
     }
     table.functions_in_all = table.functions.size();
     std::ranges::stable_sort(table.functions, std::greater<>(), &FunctionTable::Function::time_ns);
-    if (table.functions.size() > query.most) table.functions.resize(query.most);
+    if (table.functions.size() > query.limit) table.functions.resize(query.limit);
   });
 }
 

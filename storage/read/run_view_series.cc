@@ -21,7 +21,7 @@ constexpr std::uint64_t kMaxSamples = 1u << 14;
 constexpr Nanos kEver = std::numeric_limits<Nanos>::max();
 
 /// Of whom a line of series is, by what its rows are known by: a leaf, or a rank.
-using LineOwners = std::map<std::int64_t, HostSeries::Line>;
+using LineOwners = std::map<std::int64_t, SeriesTable::Line>;
 
 LineOwners line_owners(ViewReader& reader, const SeriesQuery& query) {
   const bool of_ranks = query.world.has_value();
@@ -34,7 +34,7 @@ LineOwners line_owners(ViewReader& reader, const SeriesQuery& query) {
   }
   LineOwners owners;
   for (const auto& row : reader.inquiry.ask(sql)) {
-    HostSeries::Line line{id_of<LeafId>(row[0]), text_of(row[1]), {}, {}};
+    SeriesTable::Line line{id_of<LeafId>(row[0]), text_of(row[1]), {}, {}};
     if (of_ranks) line.rank = id_of<Rank>(row[2]);
     owners.emplace(integer_of(row[of_ranks ? 2 : 0]), std::move(line));
   }
@@ -70,7 +70,7 @@ std::optional<double> number_at(std::string_view numbers, std::int64_t position)
 /// One answer in the making.
 class SeriesReader {
  public:
-  SeriesReader(ViewReader& reader, const SeriesQuery& query, HostSeries& series)
+  SeriesReader(ViewReader& reader, const SeriesQuery& query, SeriesTable& series)
       : reader_(reader), query_(query), series_(series) {}
 
   void read() {
@@ -78,7 +78,7 @@ class SeriesReader {
     series_.is_of_ranks = query_.world.has_value();
     slots_ = reader_.slots(query_.range, query_.columns, 1);
     if (series_.is_of_ranks) reader_.read_world(*query_.world);
-    if (!reader_.check("most", query_.most, kMaxLines) || !reader_.ok()) return;
+    if (!reader_.check("most", query_.limit, kMaxLines) || !reader_.ok()) return;
     series_.slot_ns = slots_.slot_ns;
     times_ = " AND at_ns >= " + std::to_string(slots_.begin_ns);
     // Samples may be newer than all else that is known of a living run: they are in the last slot.
@@ -90,15 +90,15 @@ class SeriesReader {
 
  private:
   struct Sums {
-    double least = 0, most = 0, sum = 0;
+    double min = 0, max = 0, sum = 0;
     std::uint64_t samples = 0;
   };
 
   void take(std::int64_t owner, Nanos at_ns, double value) {
     const std::uint64_t last = std::max<std::uint64_t>(slots_.count, 1) - 1;
     Sums& at = lines_[owner][std::min(slots_.of(at_ns), last)];
-    at.least = at.samples == 0 ? value : std::min(at.least, value);
-    at.most = at.samples == 0 ? value : std::max(at.most, value);
+    at.min = at.samples == 0 ? value : std::min(at.min, value);
+    at.max = at.samples == 0 ? value : std::max(at.max, value);
     at.sum += value;
     ++at.samples;
   }
@@ -155,7 +155,7 @@ class SeriesReader {
                                                " s WHERE " + source.key('s') + times_ + ")")) {
       owners.insert(integer_of(row[0]));
     }
-    shown = std::min<std::size_t>(owners.size(), query_.most);
+    shown = std::min<std::size_t>(owners.size(), query_.limit);
     if (owners.size() == shown) return source.subjects;
     unread_ += owners.size() - shown;
     const auto last = std::next(owners.begin(), static_cast<std::ptrdiff_t>(shown) - 1);
@@ -235,12 +235,12 @@ class SeriesReader {
     LineOwners owners = line_owners(reader_, query_);
     series_.lines_in_all = lines_.size() + unread_;
     for (const auto& [owner, sums] : lines_) {
-      if (series_.lines.size() == query_.most) break;
-      HostSeries::Line line = std::move(owners[owner]);
+      if (series_.lines.size() == query_.limit) break;
+      SeriesTable::Line line = std::move(owners[owner]);
       if (!series_.is_of_ranks) line.leaf = LeafId{static_cast<std::uint32_t>(owner)};
       for (const auto& [slot, at] : sums) {
         line.points.push_back(
-            {slot, at.least, at.sum / static_cast<double>(at.samples), at.most, at.samples});
+            {slot, at.min, at.sum / static_cast<double>(at.samples), at.max, at.samples});
       }
       series_.lines.push_back(std::move(line));
     }
@@ -248,7 +248,7 @@ class SeriesReader {
 
   ViewReader& reader_;
   const SeriesQuery& query_;
-  HostSeries& series_;
+  SeriesTable& series_;
   Slots slots_;
   std::string times_;
   std::map<std::int64_t, Meaning> meanings_;
@@ -258,8 +258,8 @@ class SeriesReader {
 
 }  // namespace
 
-Result<HostSeries> RunView::series(const SeriesQuery& query) {
-  return answer_of<HostSeries>(*run_, [&query](ViewReader& reader, HostSeries& series) {
+Result<SeriesTable> RunView::series(const SeriesQuery& query) {
+  return answer_of<SeriesTable>(*run_, [&query](ViewReader& reader, SeriesTable& series) {
     SeriesReader(reader, query, series).read();
   });
 }

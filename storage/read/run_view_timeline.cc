@@ -52,8 +52,8 @@ struct Traffic {
 /// Collects the events of a range.
 class CallReader {
  public:
-  CallReader(ViewReader& reader, const Slots& range, std::uint64_t most)
-      : reader_(reader), range_(range), kept_(std::max<std::size_t>(most, kLongestCalls)) {
+  CallReader(ViewReader& reader, const Slots& range, std::uint64_t limit)
+      : reader_(reader), range_(range), kept_(std::max<std::size_t>(limit, kLongestCalls)) {
     for (const auto& row : reader.inquiry.ask("SELECT leaf, id, function FROM function_alias")) {
       aliases_[{integer_of(row[0]), integer_of(row[1])}] = integer_of(row[2]);
     }
@@ -90,9 +90,9 @@ class CallReader {
     return longest;
   }
 
-  void finish(std::uint64_t most, Timeline& timeline) {
+  void finish(std::uint64_t limit, Timeline& timeline) {
     timeline.longest = longest();
-    if (found_.size() > most) found_.resize(most);
+    if (found_.size() > limit) found_.resize(limit);
     // Of nested calls the outer one first.
     std::ranges::sort(found_, [](const Found& a, const Found& b) {
       return std::tuple(a.rank, a.event.thread, a.event.begin_ns, b.event.end_ns) <
@@ -100,7 +100,7 @@ class CallReader {
     });
     for (const Found& found : found_) timeline.calls.push_back(named(found));
     timeline.calls_in_all = in_all_;
-    pair_messages(most, timeline);
+    pair_messages(limit, timeline);
   }
 
  private:
@@ -159,7 +159,7 @@ class CallReader {
 
   // What arrived before anything was sent, by more than two hosts' clocks may be apart, belongs to
   // a message from before the range.
-  void pair_messages(std::uint64_t most, Timeline& timeline) {
+  void pair_messages(std::uint64_t limit, Timeline& timeline) {
     for (auto& [way, traffic] : traffic_) {
       std::ranges::sort(traffic.departures, {}, &Departure::sent_ns);
       std::ranges::sort(traffic.arrivals);
@@ -178,8 +178,8 @@ class CallReader {
     }
     timeline.messages_in_all = timeline.messages.size();
     auto& messages = timeline.messages;
-    if (messages.size() > most) {
-      const auto last = messages.begin() + static_cast<std::ptrdiff_t>(most);
+    if (messages.size() > limit) {
+      const auto last = messages.begin() + static_cast<std::ptrdiff_t>(limit);
       std::nth_element(messages.begin(), last, messages.end(),
                        [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
       messages.erase(last, messages.end());
@@ -235,7 +235,7 @@ std::vector<Timeline::LongCall> find_longest(
 
 Result<Timeline> RunView::timeline(const TimelineQuery& query) {
   return answer_of<Timeline>(*run_, [&query](ViewReader& reader, Timeline& timeline) {
-    if (!reader.check("most", query.most, kMaxCalls)) return;
+    if (!reader.check("most", query.limit, kMaxCalls)) return;
     const std::uint64_t world_size = reader.read_world(query.ranks.world);
     const RankRows rows = reader.rows(query.ranks, world_size, query.rows);
     const Slots range = reader.one_slot(query.range);
@@ -256,9 +256,9 @@ Result<Timeline> RunView::timeline(const TimelineQuery& query) {
     }
     if (chunks != 0 && chunks <= kMaxTimelineChunks) {
       timeline.has_calls = true;
-      CallReader calls(reader, range, query.most);
+      CallReader calls(reader, range, query.limit);
       for (const auto& [key, member] : in_order) calls.read(key.second, member, condition);
-      return calls.finish(query.most, timeline);
+      return calls.finish(query.limit, timeline);
     }
     const bool any =
         count_of(reader.inquiry.ask_one("SELECT EXISTS(SELECT 1 FROM event_chunk)", 1)[0]) != 0;

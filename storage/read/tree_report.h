@@ -1,8 +1,8 @@
 #pragma once
 
 // A report on the overlay: processes, links and notices. It describes the present or an earlier
-// state of the run. Similar notices from several hosts are combined. `xylem tree` and the pages
-// show the report.
+// state of the run. Equal notices from several hosts are combined. `xylem tree` and the pages show
+// the report.
 
 #include <cstdint>
 #include <map>
@@ -31,9 +31,10 @@ struct TreeReport {
     /// Smallest round-trip time of the recent pings. For the front end, duration of the longest
     /// commit in the last second. nullopt: not known yet.
     std::optional<Nanos> round_trip_ns;
-    /// Mean number of messages and bytes per second, including pings. The mean is over the last
-    /// five seconds; if the run has ended, over the whole run. nullopt: there are fewer than two
-    /// reports.
+    /// Mean number of messages and bytes per second, including pings. If the run has ended and no
+    /// time was requested, the mean is over the whole run. Otherwise it is over the last five
+    /// seconds, or longer in a tree of more than 166 nodes. nullopt: fewer than two reports are
+    /// stored.
     std::optional<double> packets_per_s, bytes_per_s;
   };
   struct Node {
@@ -54,7 +55,7 @@ struct TreeReport {
     /// measured.
     std::map<std::string, double> facts{};
   };
-  /// Similar notices from or about processes of one role, combined.
+  /// Equal notices from or about processes of one role, combined.
   struct Notice {
     std::string role, level, text;
     std::vector<std::string> hosts;  ///< Sorted; each host once.
@@ -73,7 +74,8 @@ struct TreeReport {
 };
 
 /// Every node, including the front end, reports each second. A node counts as silent if it has not
-/// reported for this time while the front end still reports.
+/// reported for this time while the front end still reports. For an earlier time of the run, the
+/// interval between stored reports is added twice.
 constexpr Nanos kSilentAfter = 4 * kSecond;
 
 /// Returns the state of the overlay at time `at_ns` of the run; without `at_ns`, the newest state.

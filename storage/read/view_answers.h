@@ -3,6 +3,7 @@
 // Arguments and results of the queries of RunView (run_view.h), as values.
 //
 // Times are nanoseconds of the run; ranges are [begin, end). An answer owns all its data.
+// This header is long because a page reads all answers, and they share types.
 
 #include <cstdint>
 #include <map>
@@ -21,15 +22,18 @@ namespace xylem::storage {
 /// The common part of all answers.
 struct Scope {
   Nanos begin_ns = 0, end_ns = 0;  ///< The time that the answer covers.
-  Nanos run_begin_ns = 0;  ///< Usually 0; if an event is earlier, the time of the first event.
-  /// End of the run; for a live run, the newest known time. Never earlier than the last sample.
+  Nanos run_begin_ns = 0;          ///< Usually 0; earlier if a window or an event begins earlier.
+  /// End of the run; for a live run, the newest known time. Never earlier than the newest sample of
+  /// a host.
   Nanos run_end_ns = 0;
   bool has_ended = false;
   /// True if some times of the answer are estimated from sampled calls.
   bool estimated = false;
   /// Number of lost calls of the whole run. No answer contains these calls.
   std::uint64_t lost_calls = 0;
-  std::uint64_t incomplete_ranks = 0;  ///< Number of ranks of the whole run with missing data.
+  /// Number of ranks of the whole run whose account is not complete, for example because the rank
+  /// still runs.
+  std::uint64_t incomplete_ranks = 0;
 };
 
 /// Ranks [first_rank, end_rank) of a world; all ranks by default.
@@ -60,11 +64,11 @@ struct RankGridQuery {
 };
 
 /// A grid of ranks and time. The length of a slot is a multiple of the run's window length, so no
-/// window is in two slots. The range is extended to whole windows. If millions of rows of the store
-/// would have to be read, the range is extended further, to whole groups of windows. A group then
-/// has 8, 64, 512 or 4096 windows. For the share of time in MPI, divide a cell of kMpi by the
-/// slot's length and by the row's number of ranks. If ranks have several threads, the share may be
-/// above 1.
+/// window is in two slots. The range is extended to whole windows. If the number of ranks times the
+/// number of windows is above a million, the length of a slot is a multiple of 8, 64, 512 or 4096
+/// windows, and the range is extended to whole groups of this size. For the share of time in MPI,
+/// divide a cell of kMpi by the slot's length and by the row's number of ranks. If ranks have
+/// several threads, the share may be above 1.
 struct RankGrid {
   struct Row {
     std::uint64_t first_rank = 0, ranks = 0;
@@ -81,17 +85,17 @@ struct RankGrid {
 
 struct FunctionQuery {
   RankRange ranks = {};
-  /// If a begin or an end is given, the sums are made from windows, and the range is extended to
+  /// If a start or an end is given, the sums are made from windows, and the range is extended to
   /// whole windows. This is also done if `series` or `distribution` is set. Otherwise the sums are
   /// the totals of the run.
   TimeRange range = {};
   /// Maximum number of time slots in each function's series, up to kMaxColumns; 0: no series. If
-  /// there are many windows, the length of a slot is a multiple of 8, 64, 512 or 4096 windows. Then
-  /// the range is extended to whole slots.
+  /// there are many windows, the length of a slot is a multiple of a group of 8, 64, 512, 4096 or
+  /// 32768 windows. Then the range is extended to whole groups.
   std::uint64_t series = 0;
   bool distribution = false;
-  /// Maximum number of functions. The functions with most time are kept.
-  std::uint64_t most = 100;
+  /// Maximum number of functions. The functions with the most time are kept.
+  std::uint64_t limit = 100;
 };
 
 /// The functions of a world, summed over ranks and time.
@@ -148,7 +152,7 @@ struct TimelineQuery {
   RankRange ranks = {};
   TimeRange range = {};
   std::uint64_t columns = 600, rows = 256;  ///< For the grid, as in RankGridQuery.
-  std::uint64_t most = 5000;  ///< Maximum number of calls, and of messages; at most kMaxCalls.
+  std::uint64_t limit = 5000;  ///< Maximum number of calls, and of messages; at most kMaxCalls.
 };
 
 /// The calls of ranks in a range of time. A timeline has single calls if 1 to kMaxTimelineChunks
@@ -164,18 +168,19 @@ struct Timeline {
     std::uint64_t bytes = 0, calls = 1;
     bool estimated = false;  ///< The time is an estimate for `calls` calls.
   };
-  /// A message. It is drawn from the begin of the sending call to the end of the receiving call.
+  /// A message. It is drawn from the beginning of the sending call to the end of the receiving
+  /// call.
   struct Message {
     std::uint64_t source = 0, destination = 0;
     Nanos sent_ns = 0;
     /// nullopt: the receive is not among the calls of this range and these ranks. Because of clock
-    /// errors this time may be earlier than `sent_ns`.
+    /// errors `received_ns` may be earlier than `sent_ns`.
     std::optional<Nanos> received_ns;
     std::uint64_t bytes = 0;
     std::optional<std::int64_t> tag;
   };
-  /// A long call. In a timeline with single calls, `begin_ns` and `end_ns` are the times of the
-  /// call. Otherwise they are the times of its window.
+  /// A long call. `begin_ns` and `end_ns` are the times of the call if its chunk is stored,
+  /// otherwise the times of its window.
   struct LongCall {
     std::uint64_t rank = 0;
     std::string function;
@@ -185,21 +190,21 @@ struct Timeline {
   Scope scope;
   /// True if `calls` has single calls. If false, `grid` has windows.
   bool has_calls = false;
-  /// Why there are no single calls, and what the user can do. Empty if there are single calls.
+  /// Why there are no single calls. Empty if there are single calls.
   std::string reason;
   /// True if a shorter range or fewer ranks would give single calls.
   bool too_many = false;
   RankGrid grid;
-  std::vector<Call> calls;  ///< Sorted by rank and begin. If there are too many calls, only the
-                            ///< longest are listed.
+  std::vector<Call> calls;  ///< Sorted by rank, thread and beginning. If there are too many calls,
+                            ///< only the longest are listed.
   std::uint64_t calls_in_all = 0;
-  /// Sorted by time. Sends and receives are paired in their order within the range, separately for
-  /// each source, destination, communicator and tag. Near the ends of the range a pair may be
-  /// wrong.
+  /// Sorted by time. If there are too many messages, only the largest are listed. Sends and
+  /// receives are paired in their order within the range, separately for each source, destination,
+  /// communicator and tag. Near the ends of the range a pair may be wrong.
   std::vector<Message> messages;
   std::uint64_t messages_in_all = 0;
-  /// The ten longest calls, longest first. Without single calls, only the longest call of each rank
-  /// and window is considered.
+  /// The ten longest calls, longest first. Without single calls, the windows with the longest calls
+  /// are found first. Then the calls in the stored chunks around these windows are compared.
   std::vector<LongCall> longest;
 };
 
@@ -209,7 +214,7 @@ struct HostTable {
     LeafId leaf{};
     std::string name;
     std::string lost_reason;              ///< Empty: not lost.
-    std::uint64_t ranks = 0;              ///< Processes that called MPI_Init.
+    std::uint64_t ranks = 0;              ///< Processes that registered as ranks.
     std::optional<Nanos> clock_error_ns;  ///< Maximum error of the host's times; nullopt: unknown.
     /// Keyed by the name of the series: the newest value of each host fact, and each metric in the
     /// newest sample of each service.
@@ -224,23 +229,23 @@ struct HostTable {
 
 struct SeriesQuery {
   std::string name;
-  std::optional<LeafId> leaf = {};  ///< nullopt: all hosts, up to `most` of them.
+  std::optional<LeafId> leaf = {};  ///< nullopt: all hosts, up to `limit` of them.
   TimeRange range = {};
   std::uint64_t columns = 300;
-  /// If set, the answer has the series of this world's ranks, up to `most`, instead of the series
+  /// If set, the answer has the series of this world's ranks, up to `limit`, instead of the series
   /// of hosts.
   std::optional<WorldId> world = {};
   /// A rank of the world. nullopt: all ranks of the world; if `leaf` is set, only the ranks of that
   /// host.
   std::optional<Rank> rank = {};
-  std::uint64_t most = 256;  ///< Maximum number of lines; 1 to kMaxLines.
+  std::uint64_t limit = 256;  ///< Maximum number of lines; 1 to kMaxLines.
 };
 
 /// A series of each host or rank, reduced to slots.
-struct HostSeries {
+struct SeriesTable {
   struct Point {
     std::uint64_t slot = 0;  ///< Slots without a sample have no point.
-    double least = 0, mean = 0, most = 0;
+    double min = 0, mean = 0, max = 0;
     std::uint64_t samples = 0;
   };
   struct Line {
@@ -254,7 +259,7 @@ struct HostSeries {
   Nanos slot_ns = 0;
   std::vector<Line> lines;
   bool is_of_ranks = false;
-  /// Number of hosts or ranks with this series. If there are more than `most`, the number may be
+  /// Number of hosts or ranks with this series. If there are more than `limit`, the number may be
   /// too high: the others are counted if they have samples of the service, even if these samples do
   /// not contain this series.
   std::uint64_t lines_in_all = 0;
@@ -293,21 +298,23 @@ struct Alerts {
   std::uint64_t open = 0;  ///< Number of open alerts, listed or not.
 };
 
-struct Tree {
+/// The tree at one moment (tree_report.h).
+struct TreeSnapshot {
   Scope scope;
   TreeReport report;
 };
 
-/// Limits of queries. A larger value fails with kInvalidArgument.
+/// Limits of the values in queries. A larger value fails with kInvalidArgument.
 constexpr std::uint64_t kMaxColumns = 2000;
 constexpr std::uint64_t kMaxRows = 1024;
 constexpr std::uint64_t kMaxBlocks = 512;
 constexpr std::uint64_t kMaxCalls = 100'000;
 constexpr std::uint64_t kMaxNotices = 10'000;
+constexpr std::uint64_t kMaxLines = 256;
 /// Maximum number of worlds in an Overview. It is large because the page lets users choose a world.
 constexpr std::uint64_t kMaxWorlds = 1000;
-constexpr std::uint64_t kMaxLines = 256;
-/// A chunk has up to 8192 calls. Reading this many chunks takes about 150 ms and 100 MB.
+/// Maximum number of chunks for a timeline with single calls. A chunk has up to 8192 events.
+/// Reading this many chunks takes about 150 ms and 100 MB.
 constexpr std::uint64_t kMaxTimelineChunks = 128;
 
 }  // namespace xylem::storage

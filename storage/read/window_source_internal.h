@@ -1,12 +1,13 @@
 #pragma once
 
-// Reads each window of a range of time exactly once: from summaries if they include the window,
-// otherwise from rows of `profile_row`.
+// Reads each window of a range of time exactly once: from summaries where possible, otherwise from
+// rows of `profile_row`.
 //
 // A range is read level by level, from the highest level down. First, the slots of a level that are
 // completely in the range are read. Windows of these slots that this level does not include yet are
 // then read from lower levels. Last, the two ends of the range are read in the same way, from the
-// level below. In a file without summaries all windows are read from rows.
+// level below; below level 0, from rows. In a file without summaries all windows are read from
+// rows.
 
 #include <array>
 #include <functional>
@@ -20,10 +21,11 @@
 namespace xylem::storage {
 
 /// Reads windows for one answer. The ViewReader keeps the first failure. Times must be multiples of
-/// the run's window length; ranges are [begin, end).
+/// the run's window length; ranges are [begin, end). Not thread-safe: used on the thread that asks
+/// the query.
 class WindowSource {
  public:
-  /// One blob of a row of `window_summary`, with the row's level, begin and block.
+  /// One blob of a row of `window_summary`, with the row's level, start and block.
   struct Part {
     int level = 0;
     Nanos begin_ns = 0;
@@ -38,8 +40,8 @@ class WindowSource {
   Nanos cell_ns(int level) const { return window_ns_ * windows_of_cell(level); }
   Nanos slot_ns(int level) const { return cell_ns(level + 1); }
 
-  /// Returns the approximate number of rows of `profile_row` in the range. The result may be a few
-  /// thousand too high.
+  /// Returns the approximate number of rows of `profile_row` in the range. The result may be too
+  /// high: rows that are in no summary yet are counted even if they are not in the range.
   std::uint64_t count_rows(Nanos begin_ns, Nanos end_ns);
   /// Returns the number of rows of `window_summary` of this level in the range.
   std::uint64_t count_parts(int level, Nanos begin_ns, Nanos end_ns);

@@ -1,8 +1,7 @@
 #pragma once
 
-// Checks of packets. Every store makes them before it decides whether a packet is new. They find
-// out whether the packet's identity is possible, and what the payload contains. They do not read or
-// write a store.
+// Checks of packets, which all stores share: whether a packet's identity is possible, whether the
+// packet is new, and what its payload contains. They do not read or write a store.
 
 #include <cstdint>
 #include <string>
@@ -19,13 +18,13 @@
 
 namespace xylem::storage {
 
-/// An invalid payload. It is stored as a loss of unknown size, with the reason.
+/// An invalid payload. It is stored as a loss, with the reason.
 struct Defect {
   std::string reason;
 };
 
-/// The decoded contents of a payload. An empty payload is a window in which the sources made no
-/// calls.
+/// The decoded contents of a payload. A window with an empty payload is a window in which the
+/// sources made no calls.
 using Content = std::variant<wire::Registration, wire::ProfileWindow, wire::ChunkSummary,
                              wire::SeriesSample, wire::Tombstone, Defect>;
 
@@ -43,10 +42,11 @@ constexpr bool is_stored_stream(StreamId stream) {
 ///  - a wave of a run's stream from a process instead of a leaf, or from more leaves than possible.
 Result<void> check_identity(const wire::PacketId& id);
 
-/// Decodes the payload as far as a store needs it; the columns of a chunk are not decoded. The
-/// result is a Defect if the payload cannot be decoded, and in these cases:
-/// - a window or tombstone has a leaf that is not among the packet's sources;- a registration has
-///   several sources;
+/// Decodes the payload of a registration, window, chunk, sample or tombstone, as far as a store
+/// needs it. The columns of a chunk are not decoded. The result is a Defect if the payload cannot
+/// be decoded, and in these cases:
+/// - a window or tombstone has a leaf that is not among the packet's sources;
+/// - a registration has several sources;
 /// - the number of events of a chunk differs from the length of the packet's range;
 /// - a series packet does not have exactly one sample, or the service has not taken this sample.
 Content open_payload(const wire::Packet& packet);

@@ -13,7 +13,7 @@ namespace xylem::storage {
 /// Makes one copy at a time, in steps between the commits of the live connection. SQLite adds these
 /// commits to the unfinished copy. The copy is written to a temporary file in the folder of `path`.
 /// When the copy is complete, the file is renamed to `path`. So a reader sees the previous copy or
-/// the new one, never a part of a copy.
+/// the new one, never a part of a copy. Called on the thread that calls the store.
 class Mirror {
  public:
   /// Copies `live` to `path`. Borrows `live`. The constructor does nothing yet.

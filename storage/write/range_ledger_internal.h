@@ -1,7 +1,7 @@
 #pragma once
 
-// Stores ranges of numbers as rows of a table. Adjacent ranges become one row. So if data arrives
-// in order, there is only one row.
+// Stores ranges of numbers as rows of a table. Adjacent ranges become one row. So if an owner's
+// data arrives in order, the owner has only one row.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@ namespace xylem::storage {
 
 /// Uses a table with the columns `owner`, "first" and "end", and the key (`owner`, "first");
 /// `owner` is the name passed to the constructor. Call the functions inside a transaction. The
-/// caller checks the connection's failure.
+/// caller checks the connection's failure. Called on the thread that calls the store.
 class RangeLedger {
  public:
   RangeLedger(Connection& connection, const std::string& table, const std::string& owner);

@@ -66,10 +66,10 @@ struct Recorded {
   /// Packets to acknowledge: they are committed now, or were stored before. Empty if the commit
   /// failed.
   std::vector<wire::PacketId> stored;
-  /// Contributions that leaves must send again. They were in merged packets with other
-  /// contributions that were already stored, so the whole packets were dropped.
+  /// Contributions that leaves must send again. They were in packets of which a part was already
+  /// stored, so the whole packets were dropped.
   std::vector<wire::PacketId> missing;
-  /// Leaves whose last window is committed.
+  /// Leaves whose last packet is committed.
   IntervalSet ended;
   /// One error message for each invalid packet. Invalid packets are neither stored nor
   /// acknowledged.
@@ -90,13 +90,14 @@ struct Recorded {
 /// account. Runs on the calling thread.
 Recorded record_now(Store& store, Batch batch);
 
-/// Records one batch after another. Called from one thread.
+/// Records one batch after another. Called from one thread. No function fails: Recorded has the
+/// failures of the store.
 class Recorder {
  public:
   virtual ~Recorder() = default;
 
-  /// Returns immediately. Call it only if no batch is in progress and take() has returned the
-  /// previous outcome.
+  /// Does not wait for the store, except in a direct recorder. Call it only if no batch is in
+  /// progress and take() has returned the previous outcome.
   virtual void record(Batch batch) = 0;
   /// Returns the outcome of the batch, once; nullopt while it is not ready.
   virtual std::optional<Recorded> take() = 0;

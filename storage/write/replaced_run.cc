@@ -67,22 +67,21 @@ Result<ReplacedRun> ReplacedRun::set_aside(const ReplaceOptions& options) {
 
 ReplacedRun ReplacedRun::of_former(const std::string& path, const std::string& run_id) {
   ReplacedRun former(path, run_id);
-  former.undoes_ = false;
+  former.owner_ = Owner::kFormer;
   return former;
 }
 
 ReplacedRun::ReplacedRun(ReplacedRun&& other) noexcept
     : path_(std::move(other.path_)),
       aside_(std::move(other.aside_)),
-      is_ours_(std::exchange(other.is_ours_, false)),
-      undoes_(other.undoes_) {}
+      owner_(std::exchange(other.owner_, Owner::kOther)) {}
 
 ReplacedRun::~ReplacedRun() {
-  if (!undoes_ || !holds()) return;
+  if (owner_ != Owner::kThis || !holds()) return;
   if (auto undone = undo(); !undone) log(Level::kError, undone.error().message);
 }
 
-bool ReplacedRun::holds() const { return is_ours_ && is_file(aside_); }
+bool ReplacedRun::holds() const { return owner_ != Owner::kOther && is_file(aside_); }
 
 bool ReplacedRun::holds_record() const { return holds() && !is_known_to_be_empty(aside_); }
 

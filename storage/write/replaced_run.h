@@ -25,12 +25,12 @@ struct ReplaceOptions {
 /// Not thread-safe.
 class ReplacedRun {
  public:
-  /// Renames the file at `path`. With `overwrite`, any run of xylem is renamed; without
-  /// `overwrite`, only an ended run without data. Any other file is left unchanged, and
-  /// make_sqlite_store() decides about it. Fails with these codes:
+  /// Renames the file at `path`. With `overwrite`, the file must be a run of xylem. Without
+  /// `overwrite`, only an ended run without data is renamed. Any other file, and a directory, is
+  /// left unchanged, and make_sqlite_store() decides about it. Fails with these codes:
   ///   kInvalidArgument   with `overwrite`: the existing file is not a run of xylem,
   ///   kUnavailable       another process is writing it,
-  ///   kPermissionDenied, kInternal   the system does not allow the renaming.
+  ///   kPermissionDenied, kInternal   the file cannot be opened or renamed.
   static Result<ReplacedRun> set_aside(const ReplaceOptions& options);
 
   /// Returns the file that a former process of the run `run_id` has set aside, if that file still
@@ -50,19 +50,25 @@ class ReplacedRun {
   /// logs an error.
   void keep_new();
   /// Removes the new run's file, and renames the old file back if there was one. Fails with
-  /// kInternal; the message has the path of the old file.
+  /// kPermissionDenied or kInternal; the message has the path of the old file.
   Result<void> undo();
   /// From now on another process decides about the old file.
-  void release() { is_ours_ = false; }
+  void release() { owner_ = Owner::kOther; }
 
  private:
+  /// The process or object that decides about the old file.
+  enum class Owner {
+    kThis,    ///< The destructor calls undo() if a file is set aside.
+    kFormer,  ///< Made by of_former(): the destructor changes no file.
+    kOther,   ///< Another process or object decides: holds() is false.
+  };
+
   ReplacedRun(std::string path, const std::string& run_id)
       : path_(std::move(path)), aside_(path_ + ".before-" + run_id) {}
 
   std::string path_;
   std::string aside_;
-  bool is_ours_ = true;
-  bool undoes_ = true;  // In the destructor.
+  Owner owner_ = Owner::kThis;
 };
 
 }  // namespace xylem::storage

@@ -38,7 +38,7 @@ class RunRecord {
   /// Begins the run: sets an earlier run's file aside, makes the store and calls
   /// Store::begin_run(). Fails if ReplacedRun::set_aside(), make_sqlite_store() or
   /// Store::begin_run() fails. In a successor, continues the former store; fails if
-  /// resume_sqlite_store() fails, and then leaves all files as they are. If the begin of a run
+  /// resume_sqlite_store() fails, and then leaves all files as they are. If the start of a run
   /// fails while a file is set aside, this file is renamed back and the new run's file is removed.
   static Result<RunRecord> open(const RecordOptions& options);
 
@@ -53,8 +53,8 @@ class RunRecord {
   void keep() { replaced_.keep_new(); }
 
   /// Closes the store; no other thread must use it any more. `holds_data` is true if this or a
-  /// former front end has called keep(). Returns true if an earlier run with data is at the path
-  /// again. If the file of that run cannot be renamed, logs an error.
+  /// former front end has called keep(). Returns true if an earlier run with data gets its path
+  /// back. If the file of that run cannot be renamed, logs an error and also returns true.
   bool end(bool job_was_started, bool holds_data);
 
   /// Call it if another front end has taken over the run. That front end then decides about the

@@ -14,7 +14,7 @@
 namespace xylem::storage {
 
 /// Call the functions inside a transaction. The caller checks the connection's failure, as for
-/// SqliteIntake.
+/// SqliteIntake. Called on the thread that calls the store.
 class SeriesIntake {
  public:
   explicit SeriesIntake(Connection& connection);

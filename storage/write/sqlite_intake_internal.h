@@ -1,9 +1,9 @@
 #pragma once
 
-// Turns packets into rows. All state is in the file: the known sources and records, the numbers of
-// worlds, and the sums. It changes in the same transaction as the data. So after a rollback no
-// state in memory can disagree with the file, and after a restart the work continues where the file
-// ends.
+// Turns packets into rows. The state that decides about packets is in the file: the known sources
+// and records, the numbers of worlds, and the sums. It changes in the same transaction as the data.
+// So after a rollback no such state in memory can disagree with the file, and after a restart the
+// work continues where the file ends.
 
 #include <cstdint>
 #include <optional>
@@ -24,7 +24,7 @@ enum class ProcessId : std::int64_t {};
 
 /// Writes packets through one connection, inside a transaction that the caller began. After each
 /// call the caller checks the connection's failure. If there is a failure, the outcome is invalid,
-/// and the caller must roll back the transaction.
+/// and the caller must roll back the transaction. Called on the thread that calls the store.
 class SqliteIntake {
  public:
   /// Prepares all statements. If this fails, the connection keeps the failure.

@@ -100,6 +100,8 @@ class SqliteStore final : public Store {
 
   /// What failed while its statements were prepared.
   Result<void> ready() { return connection_.take(); }
+  /// Before the file is removed: the destructor makes no copy of it.
+  void abandon() { mirror_.reset(); }
   /// Tells of what goes beyond these limits; before anything is put.
   void watch(const AlertLimits& limits) { intake_.alerts().begin(limits); }
 
@@ -431,9 +433,10 @@ Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options) {
   parts->fold = options.fold;
   parts->log_bytes = options.log_bytes;
   Connection& connection = parts->connection;
-  const auto give_up = [&](const Error& error) {
-    remove_database(parts->place.target);
-    parts->place.remove_live();
+  const StorePlace& claimed = parts->place;  // It stays where it is when the store owns the parts.
+  const auto give_up = [&claimed](const Error& error) {
+    remove_database(claimed.target);
+    claimed.remove_live();
     return unexpected(error);
   };
   if (auto opened = open_store(*parts); !opened) return give_up(opened.error());
@@ -445,7 +448,10 @@ Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options) {
   connection.execute(kWaitForDisk);
   auto store = std::make_unique<SqliteStore>(std::move(parts));
   store->watch(options.alerts);
-  if (auto ready = store->ready(); !ready) return unexpected(ready.error());
+  if (auto ready = store->ready(); !ready) {
+    store->abandon();
+    return give_up(ready.error());
+  }
   return Result<std::unique_ptr<Store>>(std::move(store));
 }
 

@@ -68,7 +68,7 @@ struct NodeRow {
   std::uint32_t level = 0;  ///< Level in the tree; the front end has level 0.
   std::uint32_t pid = 0;
   LeafId leaf = wire::kNoLeaf;
-  std::string state;          ///< "started", "attached", "left", "lost"
+  std::string state;          ///< "starting", "started", "attached", "left", "lost"
   std::string host_key = {};  ///< Distinguishes hosts with the same name.
   /// Addresses on which the node listens. Only a successor of the front end uses them.
   std::vector<wire::Address> addresses = {};
@@ -98,7 +98,7 @@ struct Past {
   Nanos epoch_ns = 0;                  ///< As in RunFacts.
   std::vector<NodeRow> nodes;          ///< In the order of ids.
   std::vector<PastProcess> processes;  ///< In the order of leaf and lane.
-  IntervalSet ended;                   ///< Leaves whose last window is stored.
+  IntervalSet ended;                   ///< Leaves whose last packet is stored.
 };
 
 /// The offset between the clock of a host and the clock of the front end.
@@ -134,12 +134,13 @@ struct PutOutcome {
 ///
 /// If a put fails with kInvalidArgument, only its packet is refused. Any other failure of a put
 /// immediately undoes everything since the last commit. Then all puts fail in the same way until
-/// commit() is called, and commit() returns the failure. So a caller that acknowledges only after a
-/// successful commit never acknowledges undone data.
+/// commit() is called, and commit() returns the failure. The codes are those of commit(). So a
+/// caller that acknowledges only after a successful commit never acknowledges undone data.
 class Store {
  public:
   virtual ~Store() = default;
 
+  /// Writes the run's facts and commits. Fails like commit().
   virtual Result<void> begin_run(const RunFacts& facts) = 0;
 
   /// Sets the run's time for later data that has no time of its own.
@@ -149,16 +150,17 @@ class Store {
   /// The monitor's streams have registrations, windows, chunks, series and stream accounts. The
   /// packet may be a tombstone.
   ///
-  /// The sources stored so far decide whether the packet is new. Only the root calls put(), so
-  /// duplicates are found only here. A payload that cannot be decoded is stored as a loss with its
-  /// reason.
+  /// The sources stored so far decide whether the packet is new. Registrations and stream accounts
+  /// are always taken. Only the root calls put(), so duplicates are found only here. A payload that
+  /// cannot be decoded is stored as a loss with its reason; a stream account that cannot be decoded
+  /// is ignored.
   ///
   /// Fails with kInvalidArgument for an unknown stream or an invalid identity. A refused packet
   /// must never be acknowledged, and must not be put again. All other failures are failures of the
   /// store.
   virtual Result<PutOutcome> put(const wire::Packet& packet) = 0;
 
-  /// Stores a node's row. The previous row is kept as history.
+  /// Stores a node's row. Changes of state, parent and level are also kept as history.
   virtual Result<void> put_node(const NodeRow& node) = 0;
   virtual Result<void> put_clock(const ClockRow& clock) = 0;
   /// Stores a node's newest report. Earlier reports are kept as history, at most 100 per second
@@ -174,9 +176,9 @@ class Store {
 
   /// Notes that a leaf is silent and has not sent its last packet. If the leaf is a host's agent,
   /// the accounts of its ranks stay incomplete, and the view `loss` has the reason. If the leaf is
-  /// a program, its stream accounts stay incomplete; the reason is then in the row of put_node().
-  /// If `reason` is empty, the leaf has reported again, and the loss is undone. end_run() makes the
-  /// loss final.
+  /// a program, nothing is written: its stream accounts stay incomplete because put_node() has
+  /// stored its state. If `reason` is empty, the leaf has reported again, and the loss is undone.
+  /// end_run() makes the loss final.
   virtual Result<void> put_host_lost(LeafId leaf, const std::string& reason) = 0;
 
   /// Returns the number of bytes put since the last commit. The caller uses it to decide when to
@@ -189,7 +191,8 @@ class Store {
   ///
   /// Fails with kExhausted if the disk is full, and with kUnavailable if the store cannot be
   /// written now. Fails with kSuperseded if another front end has opened the run; then this front
-  /// end cannot store anything any more. Any other failure is kInternal.
+  /// end cannot store anything any more. Other failures are kCorrupt, kPermissionDenied and
+  /// kInternal.
   virtual Result<void> commit() = 0;
 
   /// From now on, put only tombstones, the state of the tree, and the run's end. For these the
@@ -204,18 +207,18 @@ class Store {
   /// Writes the end of the run and commits. `exit_code` is the exit code of `xylem run`; -1 if
   /// unknown.
   ///
-  /// Also closes the accounts of lost hosts. A lost host may have reported calls, events, samples
-  /// and waves that are not stored. This data now counts as lost. So captured = stored + lost is
-  /// true for lost hosts too.
+  /// Also closes the accounts of lost hosts and lost programs. A lost host may have reported calls,
+  /// events, samples and waves that are not stored, a lost program waves. This data now counts as
+  /// lost. So captured = stored + lost is true for them too.
   ///
   /// If earlier data cannot be committed, the end is still written, and the failure is returned.
   /// Nothing may be put after end_run().
   virtual Result<void> end_run(int exit_code, Nanos ended_realtime_ns) = 0;
 
   /// Returns the account of committed data, with one line for each world and rank. `stored` is
-  /// counted, never computed from `captured` and `lost`.
+  /// counted, never computed from `captured` and `lost`. Fails with the codes of commit().
   virtual Result<std::vector<AccountLine>> account() = 0;
-  /// Like account(), but includes the data put since the last commit.
+  /// Like account(), but includes the data put since the last commit. Fails like account().
   virtual Result<std::vector<AccountLine>> pending_account() = 0;
 };
 
@@ -258,7 +261,7 @@ struct SqliteOptions {
   bool overwrite = false;
   /// For tests: a file system type to use instead of the result of statfs(); 0: use statfs().
   /// SQLite's write-ahead log cannot work on a network file system. There the live file is kept in
-  /// $TMPDIR, and is copied to `path` each minute and at the end.
+  /// $TMPDIR or /tmp, and is copied to `path` each minute and at the end.
   long pretend_file_system = 0;
   AlertLimits alerts = {};  ///< Thresholds of alerts.
   /// Merges waves of the run's streams. If null, the waves of each leaf are kept separately. The
@@ -271,8 +274,8 @@ struct SqliteOptions {
 };
 
 /// Makes the file, with mode 0600 and a write-ahead log, and its tables (docs/storage-schema.md).
-/// Fails with kAlreadyExists, kPermissionDenied, kExhausted or kInvalidArgument. The message names
-/// the path.
+/// Fails with kAlreadyExists, kPermissionDenied, kNotFound, kExhausted, kUnavailable,
+/// kInvalidArgument or kInternal. The message names the path.
 Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options);
 
 /// The file that a successor of the front end continues.
@@ -290,10 +293,10 @@ struct ResumeOptions {
 /// former store fails with kSuperseded. Do not call begin_run() again. Commits and counts continue
 /// as if there were only one store, even after end_run() of the former store.
 ///
-/// Fails with kNotFound, kPermissionDenied or kExhausted. Fails with kUnavailable if the file
-/// cannot be used now, for example while the former front end hangs in a commit; try again later.
-/// Fails with kInvalidArgument if the file belongs to another run, and with kCorrupt if its
-/// contents are invalid.
+/// Fails with kNotFound, kPermissionDenied, kExhausted or kInternal. Fails with kUnavailable if the
+/// file cannot be used now, for example while the former front end hangs in a commit; try again
+/// later. Fails with kInvalidArgument if the file belongs to another run, is not a run of xylem, or
+/// was written by a newer xylem. Fails with kCorrupt if its contents are invalid.
 Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options);
 
 }  // namespace xylem::storage

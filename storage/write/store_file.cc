@@ -174,20 +174,30 @@ void StorePlace::remove_live() const {
 Result<StorePlace> claim_place(const std::string& path, bool overwrite, long pretend_file_system) {
   const long type = pretend_file_system != 0 ? pretend_file_system : file_system_of(path);
   const bool is_network = is_network_file_system(type);
-  auto target = claim_file(path, overwrite, !is_network);
-  if (!target) return unexpected(target.error());
   StorePlace place;
   place.target = path;
-  place.live = std::move(*target);
-  if (!is_network) return place;
+  if (!is_network) {
+    auto target = claim_file(path, overwrite, true);
+    if (!target) return unexpected(target.error());
+    place.live = std::move(*target);
+    return place;
+  }
 
+  // The live file first: if it cannot be made, an earlier run at `path` stays.
   auto folder = make_live_folder();
   if (!folder) return unexpected(folder.error());
   place.live_folder = *folder;
   const std::string name = std::filesystem::path(path).filename();
   auto live = claim_file(*folder + "/" + name, false, true);
-  if (!live) return unexpected(live.error());
+  if (!live) {
+    ::rmdir(folder->c_str());
+    return unexpected(live.error());
+  }
   place.live = std::move(*live);
+  if (auto target = claim_file(path, overwrite, false); !target) {
+    place.remove_live();
+    return unexpected(target.error());
+  }
   log(Level::kWarn, "store on a network file system: written here, copied each minute",
       {{"path", place.target}, {"live", place.live.path}});
   return place;

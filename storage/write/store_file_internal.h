@@ -15,7 +15,8 @@
 
 namespace xylem::storage {
 
-/// A file that this process has created and locked against other writers.
+/// A file that this process has created, or continues, and has usually locked against other
+/// writers.
 ///
 /// The lock is made with flock(), which SQLite does not use. The descriptor must live longer than
 /// SQLite's connection to the file, because closing the descriptor would also release SQLite's own
@@ -29,7 +30,7 @@ struct ClaimedFile {
 /// removed first, with its files -wal and -shm. No other file is ever removed. If `lock` is true,
 /// the file is locked with flock(). Pass false on network file systems: there the lock would block
 /// readers. Fails with these codes:
-///   kAlreadyExists     the file exists and `overwrite` is false,
+///   kAlreadyExists     the file exists and `overwrite` is false, or another process just made it,
 ///   kInvalidArgument   the path is not a regular file, or the file is not a run of xylem,
 ///   kUnavailable       another process is writing it,
 ///   kPermissionDenied, kNotFound, kExhausted, kInternal   the system refuses to create the file.
@@ -38,8 +39,8 @@ Result<ClaimedFile> claim_file(const std::string& path, bool overwrite, bool loc
 /// Checks that a new run may replace the file at `path`: the file is a run of xylem, and no process
 /// is writing it. With `lock`, the file is locked with flock() until the returned descriptor is
 /// closed. Fails with kInvalidArgument if the file is not a run of xylem. Fails with kUnavailable
-/// if another process is writing it, and with kPermissionDenied or kNotFound if it cannot be
-/// opened.
+/// if another process is writing it, and with kPermissionDenied, kNotFound or kInternal if it
+/// cannot be opened.
 Result<UniqueFd> hold_old_run(const std::string& path, bool lock);
 
 /// Opens a file that a former process of the same run has created, to continue it. With `lock`,
@@ -77,9 +78,9 @@ long file_system_of(const std::string& path);
 /// write-ahead log cannot work.
 bool is_network_file_system(long type);
 
-/// Makes a new folder in $TMPDIR, or in /tmp if $TMPDIR is not set. Only this process uses the
-/// folder; its mode is 0700. Fails with kPermissionDenied, kNotFound, kExhausted or kInternal if
-/// the folder cannot be made.
+/// Makes a new folder in $TMPDIR, or in /tmp if $TMPDIR is not set. Only this run uses the folder;
+/// its mode is 0700. Fails with kPermissionDenied, kNotFound, kExhausted or kInternal if the folder
+/// cannot be made.
 Result<std::string> make_live_folder();
 
 /// Removes a database file and the files that SQLite keeps beside it. A missing file is not a
@@ -92,8 +93,8 @@ bool fits_file(const std::string& path, std::uint64_t bytes);
 
 /// Reserved disk space. A file without a name occupies the space, so the space is freed when the
 /// process ends. If the process has a limit for the size of files (RLIMIT_FSIZE), this limit is
-/// lowered while space is reserved. The lowered limit applies to the whole process, and child
-/// processes inherit it.
+/// lowered from take() to release(). The lowered limit applies to the whole process, and child
+/// processes inherit it. Called on the thread that calls the store.
 class Reserve {
  public:
   Reserve() = default;

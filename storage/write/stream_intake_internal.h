@@ -24,16 +24,17 @@ std::string to_json(const wire::Fields& fields);
 /// Call the functions inside a transaction. The caller checks the connection's failure, as for
 /// SqliteIntake.
 ///
-/// For each leaf, a ledger of wave numbers decides whether a wave is new. The ledger contains both
-/// stored waves and waves that were given up. One row has the stored parts of a wave; later parts
-/// are merged into this row. A part that cannot be merged gets a row of its own. If the waves of a
-/// stream are not merged, every part gets a row of its own.
+/// For each leaf of a stream, a ledger of wave numbers decides whether a wave is new. The ledger
+/// contains both stored waves and waves that were given up. One row has the stored parts of a wave;
+/// later parts are merged into this row. A part that cannot be merged gets a row of its own. If the
+/// waves of a stream are not merged, every part gets a row of its own. Called on the thread that
+/// calls the store.
 class StreamIntake {
  public:
   /// If `fold` is null, every part is stored separately.
   StreamIntake(Connection& connection, std::shared_ptr<const StreamFold> fold);
 
-  /// Sets the run's streams. Call it once.
+  /// Writes the rows of the run's streams. Call it once in a run.
   void begin(const std::vector<StreamFacts>& streams);
   /// Sets the run's time for the data that is put from now on.
   void set_time(Nanos at_ns) { now_ns_ = at_ns; }

@@ -20,7 +20,8 @@ namespace xylem::storage {
 /// sqlite_error().
 Result<Past> take_over(Connection& connection, const std::string& run_id);
 
-/// Writes the data for a successor that no other part of the store writes.
+/// Writes the data for a successor that no other part of the store writes. Called on the thread
+/// that calls the store.
 class Succession {
  public:
   /// Prepares all statements. If this fails, the connection keeps the failure.
@@ -33,7 +34,7 @@ class Succession {
   bool is_newest(std::uint64_t front_ends);
 
   void note_addresses(const NodeRow& node);
-  /// Notes that the last windows of these leaves are stored.
+  /// Notes that the last packets of these leaves are stored.
   void note_ended(const IntervalSet& leaves);
 
  private:

@@ -17,8 +17,9 @@ namespace xylem::storage {
 /// The state in memory is only used to decide when the next batch is due.
 ///
 /// A batch sums up rows in the order of the file. It ends before the slot that is still being
-/// written. A batch has at most about 130000 rows, and writes at most 512 summaries. It needs at
-/// most 40 MB of memory, usually 5 MB.
+/// written, except at the end of the run and if very many rows are waiting. A batch has at most
+/// about 130000 rows, and writes at most 512 summaries. It needs at most 40 MB of memory, usually 5
+/// MB. Called on the thread that calls the store.
 class Summarizer {
  public:
   explicit Summarizer(Connection& connection);
@@ -26,7 +27,8 @@ class Summarizer {
   /// Call it after `rows` rows of windows that begin at `begin_ns` were written. It does no harm if
   /// these rows are rolled back later.
   void note_rows(Nanos begin_ns, std::uint64_t rows);
-  /// Returns true if a slot is complete or many rows are waiting.
+  /// Returns true if a slot is complete, many rows are waiting, or the file may have older rows
+  /// without a summary.
   bool is_due() const;
   /// Writes one batch for each level that has enough rows. `is_last` says that no more windows will
   /// arrive.
@@ -51,8 +53,8 @@ class Summarizer {
 
   Nanos window_ns_ = 0;
   std::uint64_t pending_rows_ = 0;
-  /// True until the file is checked for rows without a summary. A former process may have written
-  /// them.
+  /// True if the file may have more rows to sum up: at the start, because of a former process,
+  /// after forget(), and after a batch that was cut.
   bool is_behind_ = true;
   static constexpr Nanos kNever = std::numeric_limits<Nanos>::min();
   Nanos newest_ns_ = kNever;

@@ -17,6 +17,7 @@ namespace xylem::storage {
 /// Call the functions inside a transaction; the caller checks the connection's failure. Each
 /// function does what the function of Store with the same name says. The only state in memory is
 /// the time of each link's last sample, so nothing in memory must be undone after a rollback.
+/// Called on the thread that calls the store.
 class TreeIntake {
  public:
   /// Prepares all statements. If this fails, the connection keeps the failure.

@@ -43,8 +43,8 @@ class WriteAheadLog {
   void watch();
 
   /// Call it after a commit has found the disk full. Folds the log into the file if there is enough
-  /// space for the larger file. Then the log is written from its start again and needs no more
-  /// space.
+  /// space for the larger file. Then, if no reader uses the log, it is written from its start again
+  /// and needs no more space.
   void fold_if_it_fits();
 
   /// From now on commits do not fold the log. Folding would use the space that is reserved for the

@@ -123,14 +123,14 @@ bool ask_all(Nanos whole, const std::string& path) {
     return size_of(v.matrix({.value = MatrixValue::kWaits}), MatrixValue::kWaits);
   });
   that("series of a service, all hosts",
-       [](RunView& v) { return size_of(v.series({.name = "cpu.busy", .most = 24}), 4); });
+       [](RunView& v) { return size_of(v.series({.name = "cpu.busy", .limit = 24}), 4); });
   that("series of a service, 60 s", [&](RunView& v) {
-    return size_of(v.series({.name = "cpu.busy", .range = range(60 * kSecond), .most = 24}), 4);
+    return size_of(v.series({.name = "cpu.busy", .range = range(60 * kSecond), .limit = 24}), 4);
   });
   that("series of a service, 256 hosts",
        [](RunView& v) { return size_of(v.series({.name = "cpu.busy"}), 4); });
   that("series of facts, all hosts",
-       [](RunView& v) { return size_of(v.series({.name = "idle", .most = 24}), 4); });
+       [](RunView& v) { return size_of(v.series({.name = "idle", .limit = 24}), 4); });
   that("hosts", [](RunView& v) { return size_of(v.hosts()); });
   that("tree", [](RunView& v) { return size_of(v.tree()); });
   return good;

@@ -1,6 +1,7 @@
 """What xylem takes from ranks that keep every core busy.
 
     busy_bench.py [--build build/release] [--mpi mpich|openmpi]... [--only NAME]... [--pairs 9] [--seconds 3]
+                  [--sample FUNCTION=N]
 
 On a node whose cores all compute, the agent's processor time is the ranks' loss. As many ranks as cores run
 tests/support/mpi/busy.c, without and with xylem in turn, in random order within a pair:
@@ -59,7 +60,8 @@ class Bench:
         command = harness.mpirun(self.mpi, ranks, "busy", *arguments, report)
         store = self.folder / f"{self.runs}.db"
         if detail:
-            command = [harness.XYLEM, "run", "--quiet", "--store", str(store), "--detail", detail, "--",
+            sample = ["--sample", self.options.sample] if self.options.sample else []
+            command = [harness.XYLEM, "run", "--quiet", "--store", str(store), "--detail", detail, *sample, "--",
                        *command]
         ended = self.reaper.finish(self.reaper.start(command, self.folder / "log"))
         lines = [[tuple(map(float, line.split())) for line in pathlib.Path(f"{report}.{rank}").read_text().splitlines()]
@@ -154,6 +156,7 @@ def parse_options():
     parser.add_argument("--ranks", type=int, default=len(os.sched_getaffinity(0)), help="[one a core]")
     parser.add_argument("--pairs", type=int, default=9, help="runs without and with xylem, in turn [9]")
     parser.add_argument("--seconds", type=float, default=3, help="length of a run [3]")
+    parser.add_argument("--sample", help="passed to xylem run, as in MPI_Isend=100,MPI_Irecv=100 [none]")
     parser.add_argument("--strict", action="store_true", help="a missed bar is an error")
     options = parser.parse_args()
     if options.pairs < 2 or options.ranks < 2:

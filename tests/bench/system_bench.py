@@ -332,7 +332,7 @@ class Bench:
         done = subprocess.run([harness.XYLEM, "query", str(self.store), "--json",
                                "SELECT count(*) AS n FROM event WHERE function = 'MPI_Sendrecv'"],
                               env=harness.environment(), capture_output=True, text=True, timeout=20)
-        return json.loads(done.stdout)[0]["n"] if done.returncode == 0 else 0
+        return json.loads(done.stdout)["results"][0]["rows"][0]["n"] if done.returncode == 0 else 0
 
     def watch(self, reader, ask, count, lives):
         """When the 1st, 2nd, ... mark was first in an answer. Asks again only after a commit."""

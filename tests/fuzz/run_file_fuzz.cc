@@ -217,7 +217,7 @@ void view(const Original& original) {
   expect_answer_or_reason(run->matrix({.blocks = 3}));
   expect_answer_or_reason(run->matrix({.value = storage::MatrixValue::kWaits}));
   expect_answer_or_reason(run->timeline({}));
-  expect_answer_or_reason(run->timeline({.range = {0, 40'000}, .most = 5}));
+  expect_answer_or_reason(run->timeline({.range = {0, 40'000}, .limit = 5}));
   expect_answer_or_reason(run->hosts());
   expect_answer_or_reason(run->series({"idle"}));
   expect_answer_or_reason(run->tree());

@@ -4,11 +4,13 @@
 
 #include <array>
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <sstream>
 
 #include "base/check.h"
 #include "base/printable_text.h"
+#include "cli/ls_command.h"
 #include "cli/place_command.h"
 #include "cli/place_options.h"
 #include "cli/query_command.h"
@@ -130,6 +132,11 @@ class Readers {
       options.overwrite = true;
       return run_report(options, out, err);
     });
+    const std::string folder = std::filesystem::path(path_).parent_path().string();
+    run("ls", Form::kTerminal, [&](auto& out, auto& err) { return run_ls({folder}, out, err); });
+    run("ls --json", Form::kJson, [&](auto& out, auto& err) {
+      return run_ls({folder, true}, out, err);
+    });
   }
 
   // As `xylem query` does it, but the file is opened once for all of them.
@@ -145,6 +152,7 @@ class Readers {
         run("query " + name, is_json ? Form::kJson : Form::kTerminal, [&](auto& out, auto& err) {
           const auto sink = make_result_sink(format, out);
           const auto asked = (*file)->query("SELECT * FROM \"" + name + "\" LIMIT 2000", *sink);
+          if (asked) sink->finish();
           if (!asked) err << printable(asked.error().message);
           return asked ? 0 : 1;
         });
@@ -187,7 +195,7 @@ class Readers {
     const auto top = [this](const std::string& name, double recent_s, bool json) {
       return [=, this](auto& out, auto& err) {
         TopOptions options;
-        options.file = path_;
+        options.run.file = path_;
         options.once = true;
         options.pane = name;
         options.recent_s = recent_s;

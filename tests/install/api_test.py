@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -51,6 +52,11 @@ class InstalledApi(unittest.TestCase):
         cls.own = tempfile.TemporaryDirectory(prefix="xylem-api-")
         cls.folder = pathlib.Path(cls.own.name)
         cls.prefix = cls.folder / "prefix"
+        # The folder has another name each time. With these variables ccache finds what it compiled in an earlier one.
+        cls.compiler = dict(os.environ)
+        if shutil.which("ccache"):
+            cls.compiler |= {"CCACHE_BASEDIR": str(cls.folder), "CCACHE_NOHASHDIR": "1",
+                             "CMAKE_CXX_COMPILER_LAUNCHER": "ccache"}
         run("cmake", "--install", BUILD, "--prefix", cls.prefix)
 
     @classmethod
@@ -61,8 +67,8 @@ class InstalledApi(unittest.TestCase):
         self.assertEqual(processes_of(self.folder), [], "processes are left")
 
     def build(self, source, name, *more):
-        run("cmake", "-S", source, "-B", self.folder / name, f"-DCMAKE_PREFIX_PATH={self.prefix}", *more)
-        run("cmake", "--build", self.folder / name, "-j", "2")
+        run("cmake", "-S", source, "-B", self.folder / name, f"-DCMAKE_PREFIX_PATH={self.prefix}", *more, env=self.compiler)
+        run("cmake", "--build", self.folder / name, "-j", "2", env=self.compiler)
         return self.folder / name
 
     def test_every_public_header_compiles_alone_and_brings_no_third_party(self):

@@ -17,6 +17,9 @@ class Install(WholeSystemTest):
         subprocess.run(["cmake", "--install", str(BUILD), "--prefix", str(prefix)], check=True,
                        capture_output=True)
         self.assertTrue((prefix / "share/man/man1/xylem.1").exists())
+        for script in ("bash-completion/completions/xylem", "zsh/site-functions/_xylem",
+                       "fish/vendor_completions.d/xylem.fish"):
+            self.assertIn("completion", (prefix / "share" / script).read_text())
         own = self.folder / "own"
         done = subprocess.run([str(prefix / "bin/xylem"), "run", "--store", "run.db", "--detail", "trace", "--sample",
                                "none", "--", *mpirun("mpich", 2, "count_calls", 20000, 1, 5, own)],

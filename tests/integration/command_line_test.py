@@ -1,7 +1,12 @@
 #!/usr/bin/env python3
 """Typing errors: one sentence that begins with xylem: names the error, and nothing is started or overwritten."""
 
+import json
+import os
 import re
+import shlex
+import socket
+import subprocess
 import unittest
 
 from harness import WholeSystemTest, mpirun
@@ -42,18 +47,105 @@ class CommandLine(WholeSystemTest):
         self.assertEqual((done.returncode, done.stdout), (0, "-- word\n"), done.stderr)
 
     def test_the_wrong_word_is_named(self):
-        self.assertIn("'fnord' is not a verb of xylem; the verbs are run, serve, exec, attach, place, query, report, "
-                      "top, tree, view",
+        self.assertIn("'fnord' is not a verb of xylem; the verbs are run, serve, exec, attach, place, ls, query, report, "
+                      "top, tree, view, completion",
                       self.refused("fnord"))
-        self.assertIn("a verb is missing", self.refused())
         self.assertIn("--fnord is not an option of xylem", self.refused("--fnord", "run"))
         for verb in ("query", "report", "tree", "view"):
-            self.assertIn(f"{verb}: FILE is required", self.refused(verb))
             self.assertIn(f"{verb}: not expected: '--fnord'", self.refused(verb, "--fnord", "x.db"))
         self.assertIn("report: not expected: 'y'", self.refused("report", "x.db", "y"))
         self.assertIn("--csv excludes --json", self.refused("query", "x.db", "--csv", "--json"))
         self.assertIn("--until-pid = self", self.refused("serve", "--until-pid", "self"))
         self.assertIn("run: --store", self.refused("run", "--store"))
+
+    def test_the_right_word_is_proposed(self):
+        for words, right in ((["repotr"], "report"), (["report", "--jsno"], "--json"), (["--hlep"], "--help"),
+                             (["run", "--detial", "trace", "--", "true"], "--detail"),
+                             (["run", "--detail", "trce", "--", "true"], "trace"),
+                             (["top", "--pane", "rank"], "ranks"), (["completion", "bsh"], "bash"),
+                             (["place", "--hosts", "a", "--placement", "fuzy"], "fuzzy")):
+            self.assertIn(f" (did you mean {right}?)", self.refused(*words))
+
+    def test_xylem_alone_is_the_help(self):
+        alone, helped = self.xylem(), self.xylem("--help")
+        self.assertEqual((alone.returncode, alone.stdout, alone.stderr), (0, helped.stdout, ""))
+        self.assertIn("xylem run -- mpirun -n 4 ./app", alone.stdout)
+
+    def test_the_help_names_values(self):
+        text = self.xylem("run", "--help").stdout
+        for option in ("--store FILE", "--window TIME", "--exclude LIST", "--detail profile|trace", "--port N",
+                       "--topology SHAPE"):
+            self.assertIn(f"  {option} ", text)
+        for verb in ("run", "serve", "exec", "attach", "place", "ls", "query", "report", "top", "tree", "view"):
+            self.assertNotRegex(self.xylem(verb, "--help").stdout, r"\b(TEXT|FLOAT)\b", verb)
+
+    def test_the_newest_run_is_taken_and_named(self):
+        for verb in (["report"], ["tree"], ["query", "SELECT 1"]):
+            done = self.xylem(*verb)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), verb)
+            self.assertIn("no file in this folder is a run", done.stderr)
+        listed = self.xylem("ls")
+        self.assertEqual((listed.returncode, listed.stdout), (0, ""))
+        self.assertIn("start one with xylem run", listed.stderr)
+        for name in ("first", "second"):
+            self.run_job(mpirun("mpich", 2, "behave", "exit", 0), "--quiet", name=name)
+        for verb, said in (("report", "2 ranks"), ("tree", "front_end"), ("top", "calls captured"),
+                           ("query", "2\n")):
+            sql = ["SELECT count(*) AS ranks FROM rank"] if verb == "query" else []
+            done = self.xylem(verb, *sql)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(said, done.stdout)
+            self.assertRegex(done.stderr, rf"\Axylem {verb}: the newest run is second \(ended, started [^)]+ UTC\)\n\Z")
+        listed = self.xylem("ls").stdout.splitlines()
+        self.assertEqual([line.split()[:2] for line in listed],
+                         [["file", "state"], ["second", "ended"], ["first", "ended"]])
+        runs = json.loads(self.xylem("ls", "--json").stdout)
+        self.assertEqual((runs["version"], runs["view"]), (1, "ls"))
+        self.assertEqual([(run["file"], run["state"], run["ranks"], run["hosts"], run["exit_code"]) for run in runs["runs"]],
+                         [(str(self.folder / name), "ended", 2, 1, 0) for name in ("second", "first")])
+
+    def test_each_json_is_one_object_of_the_same_form(self):
+        store = self.run_job(mpirun("mpich", 2, "behave", "exit", 0), "--quiet")
+        for words in (["ls"], ["query", store.path, "SELECT 1 AS one; SELECT 2 AS two"], ["report", store.path],
+                      ["top", store.path], ["tree", store.path], ["place", "--recorded", store.path]):
+            done = self.xylem(*words, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            answer = json.loads(done.stdout)
+            self.assertEqual(list(answer)[:2], ["version", "view"], words)
+            self.assertEqual((answer["version"], answer["view"]), (1, words[0]))
+            for name in re.findall(r'"([^"]+)":', done.stdout):
+                self.assertRegex(name, r"\A[a-z][a-z0-9_]*\Z|\A" + re.escape(socket.gethostname()) + r"\Z", words)
+
+    def test_a_launcher_that_refuses_is_told_as_what_it_is(self):
+        job = [*mpirun("openmpi", 2, "behave", "exit", 0)]
+        slots = [word for word in job if word != "--oversubscribe"]
+        slots[slots.index("-n") + 1] = "5000"
+        done = self.xylem("run", "--store", "x.db", "--", *slots)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("xylem: no MPI process has registered (mpirun.openmpi of Open MPI exited with code 1 and may have "
+                      "refused the job: see its own message above, and add --oversubscribe if it names too few slots; "
+                      "otherwise perhaps ", done.stderr)
+        if os.geteuid() != 0:
+            return
+        done = self.xylem("run", "--store", "y.db", "--", *job, env={"OMPI_ALLOW_RUN_AS_ROOT": ""})
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("xylem: no MPI process has registered: mpirun.openmpi of Open MPI does not start a job as root; "
+                      "add --allow-run-as-root, or run as another user; ", done.stderr)
+
+    def test_bash_completes_the_words_that_xylem_takes(self):
+        script = self.folder / "xylem.bash"
+        script.write_text(self.xylem("completion", "bash").stdout)
+        def offered(*words):
+            line = " ".join(shlex.quote(word) for word in words)
+            ask = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _xylem; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+            return subprocess.run(["bash", "--norc", "-c", ask], capture_output=True, text=True, check=True).stdout.split()
+        self.assertEqual(offered("xylem", "rep"), ["report"])
+        self.assertEqual(offered("xylem", "run", "--detail", ""), ["profile", "trace"])
+        self.assertEqual(offered("xylem", "top", "--pane", "n"), ["notices"])
+        for verb in ("run", "serve", "exec", "attach", "place", "ls", "query", "report", "top", "tree", "view"):
+            text = self.xylem(verb, "--help").stdout
+            self.assertEqual(sorted(offered("xylem", verb, "--")),
+                             sorted(re.findall(r"^  (?:-\w,)?(--[a-z][a-z-]+)", text, re.MULTILINE)), verb)
 
     def test_place_prints_a_topology_that_is_read_back(self):
         words = ["place", "--hosts", "localhost", "--ranks", "4", "--comm-processes", "2", "--front-end", "localhost"]

@@ -51,14 +51,19 @@ def random_seed():
     return int(os.environ.get("XYLEM_SEED", time.time_ns() // 1_000_000 % 1_000_000_000))
 
 
+def rest_after(begin):
+    """The pause of a poll that began at this time. Many polls start a program: pauses leave the processors to others."""
+    time.sleep(min(max(0.02, 4 * (time.monotonic() - begin)), 0.25))
+
+
 def wait_until(condition, what, seconds=DEADLINE):
     """Polls until condition() is true; fails with `what` after so many seconds."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while (begin := time.monotonic()) < deadline:
         found = condition()
         if found:
             return found
-        time.sleep(0.02)  # The poll's pace; what is waited for is the condition.
+        rest_after(begin)
     raise AssertionError(f"not within {seconds} s: {what}")
 
 
@@ -115,7 +120,7 @@ class Store:
                               capture_output=True, text=True, timeout=DEADLINE)
         if done.returncode != 0:
             raise AssertionError(f"{sql}: {done.stderr}")
-        return json.loads(done.stdout)
+        return json.loads(done.stdout)["results"][0]["rows"]
 
     def value(self, sql):
         rows = self.rows(sql)

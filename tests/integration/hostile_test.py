@@ -340,7 +340,7 @@ class Strangers(WholeSystemTest):
         self.assertIn("more connections refused", errors)
         self.assertLess(errors.count("\n"), 60, "the log is flooded")
         refused = self.refused_by_node()
-        shown = json.loads(self.xylem("tree", "run.db", "--json").stdout)
+        shown = json.loads(self.xylem("tree", "run.db", "--json").stdout)["processes"]
         self.assertEqual({row["id"]: row["refused"] for row in shown if row["refused"]},
                          {node: count for node, count in refused.items() if count})
         for line in self.store.account():

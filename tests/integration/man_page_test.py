@@ -133,6 +133,23 @@ class ManPage(unittest.TestCase):
                 described |= set(re.findall(r"XYLEM_\w+", entry))
         self.assertEqual(sorted(set(contract) - described), [])
 
+    def test_has_the_exit_codes_of_the_programs(self):
+        header = (SOURCE / "cli/exit_code.h").read_text()
+        codes = re.findall(r"int kExit(\w+) = (\d+);", header)
+        self.assertGreaterEqual(len(codes), 6)
+        entries = entries_of(sections_of("xylem.1")["EXIT STATUS"])
+        self.assertEqual(entries, [code + ("+ N" if name == "Signal" else "") for name, code in codes])
+
+    def test_names_values_as_the_help_does(self):
+        page = sections_of("xylem.1")
+        for verb in ("run", "attach", "place"):
+            text = self.help_of(verb)
+            for entry in entries_of(page[OPTIONS_OF[verb]]):
+                found = re.match(r"(--[a-z-]+) +(\S+)$", entry.strip())
+                if found is None:
+                    continue
+                self.assertIn(f"  {found[1]} {found[2]} ", text.replace("\n", " "), verb)
+
     def test_names_the_installed_libraries_and_the_other_pages(self):
         page = sections_of("xylem.1")
         libraries = sorted(path.name for path in (BUILD / "lib/xylem").glob("*.so"))

@@ -34,7 +34,7 @@ class OverlayWatchesItself(EmulatedClusterTest):
         return done.stdout
 
     def nodes(self, *options):
-        return json.loads(self.tree("--json", *options))
+        return json.loads(self.tree("--json", *options))["processes"]
 
     def line(self, word, *options):
         """What stands behind `word:` on a line of its own."""

@@ -2,6 +2,9 @@
 """The page's timeline, in a real browser on real jobs: single calls equal SQL, and moving is quick."""
 
 import json
+import pathlib
+import shutil
+import tempfile
 import unittest
 import urllib.parse
 
@@ -14,8 +17,19 @@ CHOSEN = "document.querySelector('#chosen [data-value=function]')?.innerText"
 
 
 class PageTimeline(PageTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.stores = pathlib.Path(tempfile.mkdtemp(prefix="xylem-test-"))
+        cls.addClassCleanup(shutil.rmtree, cls.stores, ignore_errors=True)
+
     def run_ring(self, detail="trace", ranks=4, rounds=2000):
-        return self.run_job(mpirun("mpich", ranks, "numbered", "ring", rounds), "--detail", detail)
+        """The store of a run, which tests only read. They share it, so each run takes place once."""
+        stored = self.stores / f"{detail}-{ranks}-{rounds}.db"
+        if not stored.exists():
+            run = self.run_job(mpirun("mpich", ranks, "numbered", "ring", rounds), "--detail", detail, name=stored.name)
+            shutil.copy(run.path, stored)
+        return Store(stored)
 
     def midst(self, store):
         """A time of the run that has many calls and few chunks, of which a rank has one in 100 ms, however slow the machine was:
@@ -67,7 +81,6 @@ class PageTimeline(PageTest):
     def test_the_longest_calls_are_those_of_the_rank_that_is_chosen(self):
         # Of windows it is the longest of all that is promised.
         for detail, column, table, most in (("trace", "end_ns - begin_ns", "event", 10), ("profile", "max_ns", "profile_window", 1)):
-            (self.folder / "run.db").unlink(missing_ok=True)
             store = self.run_ring(detail, rounds=300)
             server = Server(self, store.path)
             page = self.open(server, "timeline?rank=2")
@@ -237,7 +250,7 @@ class PageTimeline(PageTest):
         server.stop(self)
 
     def test_windows_stand_for_calls_that_were_not_recorded(self):
-        store = self.run_ring("profile")
+        store = self.run_ring("profile", rounds=300)
         server = Server(self, store.path)
         page = self.open(server, "timeline")
         page.wait("document.querySelector('[data-detail=windows]') !== null", "windows are drawn")

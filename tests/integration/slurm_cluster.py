@@ -9,7 +9,7 @@ import time
 import unittest
 
 from emulated_cluster import CLUSTER, EmulatedClusterTest
-from harness import DEADLINE, environment, wait_until
+from harness import DEADLINE, environment, rest_after, wait_until
 
 DAEMONS = ["munged", "slurmctld", "slurmd"]
 PROGRAMS = ["srun", "sbatch", "scancel", "scontrol", "squeue"]
@@ -175,11 +175,11 @@ class SlurmClusterTest(EmulatedClusterTest):
         """Waits for the job's end; not for longer if a rank waits in PMI for 20 s."""
         deadline = time.monotonic() + seconds
         waits_since = None
-        while job in self.jobs():
-            now = time.monotonic()
+        while (now := time.monotonic()) and job in self.jobs():
             waits_since = (waits_since or now) if self.waits_in_pmi() else None
             if now > deadline or (waits_since and now - waits_since > 20):
                 return False
+            rest_after(now)
         return True
 
     @staticmethod

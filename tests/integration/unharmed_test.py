@@ -6,14 +6,16 @@ code must be the same, its time must not show a wait, and the account must be tr
 the program counted itself (tests/support/mpi/unharmed/unharmed.h) are captured, or a row of `loss`
 says whose calls are not, and why.
 
-    XYLEM_BUILD=$PWD/build/dev python3 tests/integration/unharmed_test.py     (all, both MPIs at once; or names after it)
-    ... unharmed_test.py UnderMpich.test_exceptions_from_an_error_handler
-    ... unharmed_test.py --table                                              the programs, and how each is run
+    XYLEM_BUILD=$PWD/build/dev python3 tests/integration/unharmed_test.py  (each program under one of the MPIs)
+    ... unharmed_test.py --all                                             (each program under both MPIs)
+    ... unharmed_test.py UnderMpich.test_exceptions_from_an_error_handler  (any of these tests)
+    ... unharmed_test.py --table                                           (the programs, and how each is run)
 """
 
 import collections
 import contextlib
 import dataclasses
+import itertools
 import os
 import re
 import shlex
@@ -441,21 +443,34 @@ def class_of(name, mpi):
 UnderMpich = class_of("UnderMpich", "mpich")
 UnderOpenMpi = class_of("UnderOpenMpi", "openmpi")
 
+
+def programs_of(mpi, every):
+    """The programs that run under this MPI. Unless `every` is set, a program of both MPIs runs under one of them: the
+    first in the table under MPICH, the second under Open MPI, the third under MPICH, and so on."""
+    both = [program for program in TABLE if len(program.mpis) > 1]
+    turn = dict(zip((program.name for program in both), itertools.cycle(("mpich", "openmpi"))))
+    return [program for program in TABLE
+            if mpi in program.mpis and (every or turn.get(program.name, mpi) == mpi)]
+
+
 def print_table():
     for line in TABLE:
-        print(f"{line.name:48} {line.account:8} {f'{line.around}; ' if line.around else ''}{line.job}")
+        default = "/".join(mpi for mpi in LAUNCHERS if line in programs_of(mpi, every=False))
+        print(f"{line.name:48} {line.account:8} {default:8} {f'{line.around}; ' if line.around else ''}{line.job}")
 
 
-def run_both():
+def run_both(every):
     """Each MPI's tests in a process of its own, at the same time: most of their time is spent waiting."""
-    parts = [subprocess.Popen([sys.executable, __file__, name]) for name in ("UnderMpich", "UnderOpenMpi")]
+    parts = [subprocess.Popen([sys.executable, __file__,
+                               *(f"{name}.test_{program.name}" for program in programs_of(mpi, every))])
+             for name, mpi in (("UnderMpich", "mpich"), ("UnderOpenMpi", "openmpi"))]
     return max([part.wait() for part in parts])
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--table"]:
         print_table()
-    elif sys.argv[1:]:
-        unittest.main(verbosity=2)
+    elif sys.argv[1:] in ([], ["--all"]):
+        sys.exit(run_both(every="--all" in sys.argv))
     else:
-        sys.exit(run_both())
+        unittest.main(verbosity=2)

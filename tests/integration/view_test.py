@@ -17,8 +17,8 @@ from harness import DEADLINE, Store, WholeSystemTest, mpirun, wait_until
 class Server:
     """A running xylem view, asked by its token."""
 
-    def __init__(self, test, path, *options):
-        self.process = test.start("view", path, *options)
+    def __init__(self, test, *words):
+        self.process = test.start("view", *words)
         self.url = self.process.stdout.readline().strip()
         test.assertRegex(self.url, r"^http://[\d.]+:\d+/\?token=[0-9a-f]{64}$", self.url)
         where = urllib.parse.urlsplit(self.url)
@@ -187,6 +187,29 @@ class View(WholeSystemTest):
         self.assertTrue(server.get("overview")["scope"]["has_ended"])
         self.assertEqual(store.value("PRAGMA journal_mode"), "delete", "the view kept the run from ending as one file")
         server.stop(self)
+        self.assert_nothing_left()
+
+    # As the README has it: both are typed together.
+    def test_a_view_that_is_started_with_its_run_waits_for_it(self):
+        path, stop = self.folder / "run.db", self.folder / "stop"
+        waiting = self.start("view", "--live", "--wait", "10m")
+        self.assertRegex(waiting.stderr.readline(), r"\Axylem view: no run of yours is in progress on this host yet; "
+                         r"waiting up to 600s for one to begin\n\Z")
+        top = self.start("top", "--live", "--once")
+        self.addCleanup(stop.touch)
+        job = self.start("run", "--store", path, "--", *mpirun("mpich", 2, "numbered", "alone", stop, self.folder / "own", 5))
+        self.assertRegex(waiting.stdout.readline(), r"^http://127")
+        self.assertEqual(top.wait(DEADLINE), 0, top.stderr.read())
+        run = json.loads(self.xylem("ls", "--json", cwd="/").stdout)["runs"]
+        self.assertEqual([(r["file"], r["state"]) for r in run], [(str(path), "live")])
+        stop.touch()
+        self.assertEqual(job.wait(60), 0, job.stderr.read())
+        waiting.send_signal(signal.SIGTERM)
+        self.assertEqual(waiting.wait(30), 0)
+        self.assertEqual(json.loads(self.xylem("ls", "--json").stdout)["runs"][0]["state"], "ended")
+        missing = self.xylem("view", "--live", "--wait", "10ms")
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn("no run of yours is in progress on this host; name the file", missing.stderr)
         self.assert_nothing_left()
 
     def test_strangers_and_what_is_no_question_are_refused(self):

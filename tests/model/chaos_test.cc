@@ -1,6 +1,6 @@
 // The rules of "nothing lost, nothing twice" under the simulator: right as they are, and found when
-// one of them is broken. XYLEM_SEED repeats a run, XYLEM_CHAOS_RUNS makes it longer,
-// XYLEM_CHAOS_BREAK breaks a rule.
+// one of them is broken. XYLEM_SEED repeats a run, XYLEM_CHAOS_RUNS is the number of seeds,
+// XYLEM_ALL_SEEDS=1 tries more of them, XYLEM_CHAOS_BREAK breaks a rule.
 
 #include "tests/model/chaos.h"
 
@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "tests/support/seeds.h"
 
 namespace xylem::model {
 namespace {
@@ -33,7 +34,7 @@ class Chaos : public ::testing::Test {
 
   void run_from(std::uint64_t seed) {
     std::printf("chaos: from seed=%llu\n", static_cast<unsigned long long>(seed));
-    const std::uint64_t end = seed + number_from("XYLEM_CHAOS_RUNS", 300);
+    const std::uint64_t end = seed + number_from("XYLEM_CHAOS_RUNS", testing::seeds_to_try(300));
     ChaosOutcome outcome;
     std::uint64_t steps = 0;
     for (; seed != end; ++seed) {

@@ -1,5 +1,6 @@
 // What goes down: each leaf sees each multicast once, or the sender is told that it did not.
-// XYLEM_SEED repeats a run, XYLEM_CHAOS_RUNS makes it longer.
+// XYLEM_SEED repeats a run, XYLEM_CHAOS_RUNS is the number of seeds, XYLEM_ALL_SEEDS=1 tries more
+// of them.
 
 #include "tests/model/multicast.h"
 
@@ -10,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "tests/support/seeds.h"
 
 namespace xylem::model {
 namespace {
@@ -28,8 +30,9 @@ class MulticastChaos : public ::testing::Test {
     std::printf("chaos: from seed=%llu\n", static_cast<unsigned long long>(seed));
     MulticastOutcome outcome;
     std::uint64_t missed = 0;
-    for (const std::uint64_t end = seed + number_from("XYLEM_CHAOS_RUNS", 200); seed != end;
-         ++seed) {
+    for (const std::uint64_t end =
+             seed + number_from("XYLEM_CHAOS_RUNS", testing::seeds_to_try(200));
+         seed != end; ++seed) {
       outcome = run_multicast({.seed = seed});
       missed += outcome.missed;
       ASSERT_TRUE(outcome.is_right()) << to_line(outcome) << "\nrepeat with XYLEM_SEED=" << seed;

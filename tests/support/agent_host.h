@@ -41,7 +41,7 @@ class AgentHost {
     network.on_request = [] {};
   }
 
-  /// Adds a process. The agent, if it runs, is told that a process has registered.
+  /// Adds a process, and tells a running agent that a process has registered.
   HandMadeSegment& add_process(std::uint32_t ring_records = 1024) {
     segments.push_back(std::make_unique<HandMadeSegment>(ring_records));
     segments.back()->enter_world(static_cast<std::uint32_t>(segments.size() - 1), 8);
@@ -142,7 +142,7 @@ class AgentHost {
   Nanos reads_later = 0;  ///< Delay from when the agent reads its clock to when it reads records.
   Nanos tick = 0;         ///< Each reading of the clock adds this time to the delay.
   Nanos looks = 0;
-  int die_after = -1;  ///< The worker dies after this many requests and stores; -1: never.
+  int die_after = -1;  ///< The worker dies at its request or store with this number; -1: never.
   int deaths = 0;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Makes messages that a peer with the key may send, from a fuzzer's bytes.
+// Makes messages from a fuzzer's bytes. A peer that has the key can send such messages.
 
 #include <array>
 #include <optional>
@@ -206,7 +206,8 @@ inline wire::Message any_unchecked_message(ByteSource& in) {
   }
 }
 
-/// A message after encoding and decoding, as a link delivers it; nothing if the decoder refuses it.
+/// Returns a message after encoding and decoding, as a link delivers it; nullopt if the decoder
+/// refuses it.
 inline std::optional<wire::Message> any_message(ByteSource& in) {
   constexpr std::size_t kLengthBytes = 4;
   const wire::Bytes frame = wire::encode(any_unchecked_message(in));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Makes payloads, and parts of payloads, from a fuzzer's bytes. A peer that has the key may send
+// Makes payloads, and parts of payloads, from a fuzzer's bytes. A peer that has the key can send
 // such payloads. Numbers are mostly small, so that different values often refer to the same leaf,
 // lane or function.
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Makes choices from a fuzzer's bytes. Each choice takes the next byte, or zero if there are no
-// more.
+// Makes choices from a fuzzer's bytes. A choice takes one to three bytes. After the last byte all
+// bytes are zero.
 
 #include <array>
 #include <cstddef>
@@ -23,15 +23,15 @@ class ByteSource {
     left_ = left_.subspan(1);
     return first;
   }
-  /// Returns a number from 0 to n - 1; n is at most 256.
+  /// Returns a number from 0 to n - 1; n is from 1 to 256.
   std::size_t below(std::size_t n) { return byte() % n; }
   bool coin() { return (byte() & 1) != 0; }
   template <typename T, std::size_t N>
   T one_of(const std::array<T, N>& choices) {
     return choices[below(N)];
   }
-  /// Returns mostly small numbers, so that equal numbers occur often, and sometimes a limit of the
-  /// type.
+  /// Returns mostly small numbers, so that equal numbers occur often. Sometimes returns a limit of
+  /// the type, a power of two, or a number of two bytes.
   template <typename T>
   T number() {
     using Limits = std::numeric_limits<T>;

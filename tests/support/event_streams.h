@@ -33,8 +33,7 @@ std::vector<wire::Event> exchange_events(std::size_t count, std::uint64_t seed);
 /// Events of several threads of one rank, in bursts, each thread with a separate clock.
 std::vector<wire::Event> threaded_events(std::size_t count, std::uint64_t seed, unsigned threads);
 
-/// Events with random values in every field, often extremes. No two events are equal, and times go
-/// forward and backward.
+/// Events with random values in every field, often extremes. Times go forward and backward.
 std::vector<wire::Event> random_events(std::size_t count, std::uint64_t seed);
 
 }  // namespace xylem::testing

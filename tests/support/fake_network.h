@@ -47,8 +47,8 @@ class FakeNetwork final : public overlay::Network {
   std::uint64_t turned_away = 0;
   /// The result of status() for every link.
   overlay::LinkStatus link_status;
-  /// Called at each request of the Node, before the request has an effect. Tests let the Node die
-  /// here.
+  /// Called at each send(), connect() and close(), before the call has an effect. Tests let the
+  /// Node die here.
   std::function<void()> on_request = [] {};
 
   // ---- Network ----

@@ -1,6 +1,6 @@
 #pragma once
 
-// A root that stores each packet once, and sums over the stored packets.
+// A root that stores each packet once. add_up() computes sums over the stored packets.
 
 #include <cstdint>
 #include <map>

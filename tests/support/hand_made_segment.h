@@ -1,6 +1,6 @@
 #pragma once
 
-// A process's segment, filled by a test instead of MPI calls. The test follows the rules of
+// A process's segment, filled by a test instead of MPI calls. The segment follows the rules of
 // capture/core/ring.h.
 
 #include <sys/mman.h>

@@ -4,11 +4,11 @@
 //
 // The program works in steps. In every window each rank exchanges a halo with four neighbours,
 // waits and reduces. In about every fourth window it also calls another function. One group of
-// ranks is slow, and the other ranks wait for it in MPI_Allreduce. During the run another group
-// becomes the slow one. At the begin each rank sends to the ranks beside it and to random others.
-// Each host has a service that samples each second, and a back end below a tree of communication
-// processes. These processes report their links and hosts as in a real run. The same description
-// gives the same run.
+// ranks is slow, and the other ranks wait for it in MPI_Allreduce. During the run the slow group
+// changes up to 15 times. In the first window each rank sends to the ranks beside it and to random
+// others. Each host has a service that samples each second, and a back end below a tree of
+// communication processes. These processes report their links and hosts as in a real run. The same
+// description gives the same run.
 
 #include <cstdint>
 #include <string>
@@ -28,8 +28,8 @@ struct LargeRun {
   std::uint32_t values = 4;
   std::uint32_t neighbours = 16;  ///< Number of neighbours to which each rank sends.
   std::uint32_t strangers = 48;   ///< Number of random other ranks to which each rank sends.
-  /// Number of last seconds that are written in real time, with a commit after every two windows,
-  /// as a front end does. Use it for a run that is read while it is written.
+  /// Number of last seconds that are written in real time, with a commit after every two windows.
+  /// Use it for a run that is read while it is written.
   std::uint64_t live_seconds = 0;
   Nanos window_ns = 250 * kMillisecond;
   std::uint32_t seed = 20261122;

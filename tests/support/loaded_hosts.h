@@ -13,8 +13,9 @@
 //   a link    of rate N carries f + 1 messages of M bytes for each wave and each node of its host.
 //   waves     Waves per second: the minimum over all nodes and links, because a wave is complete
 //             only when its slowest part has arrived.
-//   delay     The longest time from a leaf to the front end. Each node on the way adds the wait for
-//             a core, w / s, and the time of its messages on the link.
+//   delay     The longest time from a leaf to the front end. Each communication process on the way
+//             adds the wait for a core, w / s, and the latency and the messages of its link. The
+//             front end adds only w.
 //   the wait  for a core is a time slice when all cores are busy: 3 ms * min(1, L)^C * max(1, L)
 //
 // The model leaves out caches and memory, contention in shared switches, waves of different sizes,
@@ -57,8 +58,8 @@ struct WaveCost {
 /// GiB.
 std::vector<HostLoad> draw_loads(std::size_t hosts, std::mt19937_64& random);
 
-/// Gives a random share of the hosts a new load. For these hosts, facts from before the call are
-/// then out of date.
+/// Gives each host a new load with the probability `share`. For these hosts, facts from before the
+/// call are then out of date.
 void redraw(std::span<HostLoad> hosts, double share, std::mt19937_64& random);
 
 /// Returns hosts for placement, each with one back end and 16 processes of the job.
@@ -79,9 +80,9 @@ struct TreeSpeed {
 TreeSpeed speed(const tree::Skeleton& skeleton, std::span<const HostId> carriers,
                 std::span<const HostLoad> loads, const WaveCost& cost = {});
 
-/// Chooses carriers with knowledge of this model. Node by node, it takes the host on which the node
-/// then passes the most waves per second. If all nodes are alike, no placement passes more waves.
-/// The delay may still be longer than with another placement.
+/// Chooses carriers with knowledge of this model. Node by node, it takes the host on which a
+/// further internal leaf would pass the most waves per second. If all nodes are alike, no placement
+/// passes more waves. The delay may still be longer than with another placement.
 std::vector<HostId> place_knowingly(const tree::Skeleton& skeleton, std::span<const HostLoad> loads,
                                     const WaveCost& cost = {});
 

@@ -9,8 +9,8 @@
 
 namespace xylem::testing {
 
-/// While this object lives, the system refuses each new thread: its stack would be larger than the
-/// address space.
+/// While this object lives, the system refuses each new thread with default attributes: its stack
+/// would be larger than the address space.
 class NoThreads {
  public:
   NoThreads() {

@@ -43,7 +43,7 @@ struct ScriptedNode : overlay::Node {
   void on_readable(int, Nanos) override {}
 };
 
-// A root on loopback, in a separate thread.
+// A root in a separate thread. It listens on loopback, or on a Unix socket if `unix_path` is set.
 class Root {
  public:
   explicit Root(ScriptedNode& node, const Key& key, bool tls = true, std::string unix_path = {},

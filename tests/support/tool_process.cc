@@ -73,13 +73,15 @@ int answer(const std::vector<std::string>& words) {
     options.orphan_limit = std::atoi(limit) * kSecond;
   }
   const auto leaf = must(xylem::backend::Leaf::join(options));
-  auto stream = must(leaf->stream(words[1], kPatience));
   const auto own = static_cast<std::int64_t>(leaf->id());
-  while (const auto question = stream.receive(kPatience)) {
-    must(stream.send_wave(question->number, {{1, own}}));
-    if (words[0] == "leave" && std::to_string(own) == words[2]) {
-      must(leaf->close(kPatience));
-      return 0;
+  // A stream that another node refuses is closed here, and may be opened again.
+  while (auto stream = leaf->stream(words[1], kPatience)) {
+    while (const auto question = stream->receive(kPatience)) {
+      must(stream->send_wave(question->number, {{1, own}}));
+      if (words[0] == "leave" && std::to_string(own) == words[2]) {
+        must(leaf->close(kPatience));
+        return 0;
+      }
     }
   }
   return 0;

@@ -1,8 +1,8 @@
 #pragma once
 
-// One value of each message and payload, with a different value in every field. The golden frames
-// are the encoded values, and the fuzzers start from them. A value here never changes. A later
-// version adds further samples for the fields that it adds.
+// Values of each message and payload. The golden frames are the encoded values, and the fuzzers
+// start from them. A value here never changes. A later version adds further samples for the fields
+// that it adds.
 
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ struct NamedMessage {
   Message message;
 };
 
-/// Returns a value for each alternative of Message except Unknown, in the order of Message.
+/// Returns at least one value for each alternative of Message except Unknown.
 std::vector<NamedMessage> sample_messages();
 
 Registration sample_registration();

@@ -1,10 +1,10 @@
-// Bundles the page and writes it as C++, so that it is part of the program:
+// Bundles the page and writes it as C++ source, which becomes part of the program:
 //
 //   node build.mjs SOURCES OUT.cc OUT.d
 //
-// in a folder with node_modules, in which SOURCES (a path) can see them. Each file but the first page carries
-// a hash of what is in it in its name, so that browsers may keep it for good. OUT.d says, as make does, of what
-// files OUT.cc is made.
+// Run it in a folder with node_modules; SOURCES (a path) must be below this folder. The name of each script and style
+// sheet contains a hash of its contents, so browsers may keep the file for ever. OUT.d lists the sources of OUT.cc in
+// the syntax of make.
 
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync, existsSync } from "node:fs";
@@ -15,7 +15,7 @@ import { gzipSync } from "node:zlib";
 const [sources, out, dependencies] = process.argv.slice(2);
 const { build } = createRequire(resolve("package.json"))("esbuild");
 
-/** What a browser may have to fetch before it shows anything, at most. */
+/** Maximum size of the files that a browser needs to show the page, compressed. */
 const kMaxBytes = 300 * 1024;
 
 const bundled = await build({

@@ -2,7 +2,7 @@
 //
 //   node test.mjs SOURCES
 //
-// in a folder with node_modules, in which SOURCES (a path) can see them.
+// Run it in a folder with node_modules; SOURCES (a path) must be below this folder.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";

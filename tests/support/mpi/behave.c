@@ -7,7 +7,7 @@
  *   behave _exit          1000 calls, then everyone leaves without MPI_Finalize
  *   behave loop SECONDS   a barrier and some messages every millisecond, for so long
  *   behave probe COUNT    COUNT calls of MPI_Iprobe, a millisecond apart
- *   behave poll SECONDS   nothing but MPI_Iprobe, for so long
+ *   behave poll SECONDS [FILE]   nothing but MPI_Iprobe, for so long, or until there is such a file
  *   behave late SECONDS   MPI_Init only after so long
  *   behave deadlock       some messages, then everyone receives what nobody sends
  *   behave alone SECONDS  some messages, then rank 0 computes for so long, the others wait for it
@@ -50,9 +50,9 @@ static void probe(void) {
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
 }
 
-static void poll(double seconds) {
+static void poll(double seconds, const char* stop) {
   const double end = MPI_Wtime() + seconds;
-  while (MPI_Wtime() < end) {
+  while (MPI_Wtime() < end && (stop == NULL || access(stop, F_OK) != 0)) {
     for (int i = 0; i < 1000; ++i) probe();
   }
 }
@@ -77,7 +77,7 @@ int main(int count, char** arguments) {
   if (strcmp(how, "loop") == 0) {
     loop(amount);
   } else if (strcmp(how, "poll") == 0) {
-    poll(amount);
+    poll(amount, count > 3 ? arguments[3] : NULL);
   } else if (strcmp(how, "probe") == 0) {
     for (int i = 0; i < (int)amount; ++i, rest(0.001)) probe();
   } else if (strcmp(how, "deadlock") == 0) {

@@ -8,6 +8,8 @@
  */
 
 #include <mpi.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "own_counts.h"
 
@@ -207,6 +209,61 @@ static void communicators(void) {
   if (half != MPI_COMM_NULL) OWN(MPI_Comm_free, (&half));
 }
 
+/* `count` elements of `element` bytes. A read beyond the last one ends the program. */
+static void* at_page_end(int count, size_t element) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)count * element;
+  char* two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (two == MAP_FAILED || bytes > page || mprotect(two + page, page, PROT_NONE) != 0) abort();
+  return two + page - bytes;
+}
+
+/* An intercommunicator between rank 0 and all others. Each array has only the elements that MPI
+ * requires: one for each member of the other group, or for reduce_scatter of the own group. */
+static void uneven_groups(void) {
+  MPI_Comm own, other;
+  OWN(MPI_Comm_split, (MPI_COMM_WORLD, rank == 0, rank, &own));
+  OWN(MPI_Intercomm_create, (own, 0, MPI_COMM_WORLD, rank == 0, 55, &other));
+  const int here = rank == 0 ? 1 : size - 1, there = size - here;
+
+  int* shares = at_page_end(here, sizeof(int));
+  int all = 0;
+  for (int r = 1; r < size; ++r) all += r;
+  for (int r = 0; r < here; ++r) shares[r] = rank == 0 ? all : r + 1;
+  OWN(MPI_Reduce_scatter, (out, in, shares, MPI_INT, MPI_SUM, other));
+  BYTES(MPI_Reduce_scatter, 4 * all);
+  OWN(MPI_Reduce_scatter_block, (out, in, 2 * there, MPI_INT, MPI_SUM, other));
+  BYTES(MPI_Reduce_scatter_block, 8 * here * there);
+
+  int* twos = at_page_end(there, sizeof(int));
+  int* places = at_page_end(there, sizeof(int));
+  int* byte_places = at_page_end(there, sizeof(int));
+  MPI_Datatype* types = at_page_end(there, sizeof(MPI_Datatype));
+  for (int r = 0; r < there; ++r)
+    twos[r] = 2, places[r] = 2 * r, byte_places[r] = 8 * r, types[r] = MPI_INT;
+  for (int group = 0; group < 2; ++group) { /* The root is rank 0, then rank 1. */
+    const int is_root = rank == group, gives = (rank == 0) != (group == 0);
+    const int root = gives ? 0 : is_root ? MPI_ROOT : MPI_PROC_NULL;
+    OWN(MPI_Gatherv, (out, 2, MPI_INT, in, is_root ? twos : NULL, is_root ? places : NULL, MPI_INT,
+                      root, other));
+    BYTES(MPI_Gatherv, gives ? 8 : 0);
+    OWN(MPI_Scatterv, (out, is_root ? twos : NULL, is_root ? places : NULL, MPI_INT, in, 2, MPI_INT,
+                       root, other));
+    BYTES(MPI_Scatterv, is_root ? 8 * there : 0);
+    OWN(MPI_Scatter, (out, 2, MPI_INT, in, 2, MPI_INT, root, other));
+    BYTES(MPI_Scatter, is_root ? 8 * there : 0);
+  }
+  OWN(MPI_Allgatherv, (out, 2, MPI_INT, in, twos, places, MPI_INT, other));
+  BYTES(MPI_Allgatherv, 8);
+  OWN(MPI_Alltoall, (out, 2, MPI_INT, in, 2, MPI_INT, other));
+  BYTES(MPI_Alltoall, 8 * there);
+  OWN(MPI_Alltoallv, (out, twos, places, MPI_INT, in, twos, places, MPI_INT, other));
+  BYTES(MPI_Alltoallv, 8 * there);
+  OWN(MPI_Alltoallw, (out, twos, byte_places, types, in, twos, byte_places, types, other));
+  BYTES(MPI_Alltoallw, 8 * there);
+  OWN(MPI_Comm_free, (&other));
+  OWN(MPI_Comm_free, (&own));
+}
+
 static void rooted(void) {
   int counts[own_ranks], places[own_ranks], sum = 0;
   for (int r = 0; r < size; ++r) counts[r] = r + 1, places[r] = sum, sum += counts[r];
@@ -345,6 +402,7 @@ int main(int count, char** arguments) {
   several();
   persistent();
   communicators();
+  uneven_groups();
   rooted();
   for_all();
   neighbours();

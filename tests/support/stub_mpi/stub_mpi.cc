@@ -309,7 +309,11 @@ STUB(int, MPI_Comm_free, (MPI_Comm * comm)) {
   return MPI_SUCCESS;
 }
 
+extern "C" {
+void (*stub_group_callback)() = nullptr;
+}
 STUB(int, MPI_Comm_group, (MPI_Comm comm, MPI_Group* group)) {
+  if (stub_group_callback != nullptr) stub_group_callback();
   Ranks members;
   if (!members_of(comm, &members)) return kErrorComm;
   *group = groups().add(std::move(members));

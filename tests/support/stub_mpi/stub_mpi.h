@@ -15,9 +15,10 @@
 //   - MPI_Comm_dup keeps the members. MPI_Comm_split with color c makes a communicator of two
 //     members: rank 0 and rank 1 + c of the parent.
 // Between the program and this MPI is a tool (stub_tool.cc), which is a separate library. Its
-// MPI_Wtick calls stub_tool_callback, if the program has set it, and then PMPI_Wtick. All functions
-// may be called by several threads at a time. MPI_Send, MPI_Wtime and MPI_Comm_rank take no lock,
-// so a child of fork() may call them.
+// MPI_Wtick calls stub_tool_callback, if the program has set it, and then PMPI_Wtick.
+// MPI_Comm_group calls stub_group_callback, if the program has set it. All functions may be called
+// by several threads at a time. MPI_Send, MPI_Wtime and MPI_Comm_rank take no lock, so a child of
+// fork() may call them.
 
 constexpr int kStubWorldSize = 8;
 constexpr int kStubTag = 17;
@@ -93,5 +94,6 @@ double MPI_Wtime();
 double MPI_Wtick();
 
 extern void (*stub_tool_callback)();
+extern void (*stub_group_callback)();
 }
 // NOLINTEND(readability-identifier-naming)

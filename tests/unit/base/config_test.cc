@@ -113,7 +113,8 @@ TEST(PrintText, GivesWhatIsReadAsTheSame) {
 }
 
 TEST(ParseDuration, RefusesWhatIsNotOne) {
-  for (const char* text : {"", "ms", "5 ms", "-1s", "1x", "nan", "1e300s"}) {
+  for (const char* text : {"", "ms", "5 ms", "-1s", "1x", "nan", "1e300s", "1e999s", "0xf",
+                           "0x1p3s", "+5s", " 5s", "\t5s", "-0", "inf", "infinity", "nan(1)s"}) {
     const auto duration = parse_duration(text);
     ASSERT_FALSE(duration) << text;
     EXPECT_EQ(duration.error().code, Code::kInvalidArgument) << text;
@@ -124,7 +125,16 @@ TEST(ParseSize, UnderstandsPowersOf1024) {
   EXPECT_EQ(*parse_size("64k"), 65536);
   EXPECT_EQ(*parse_size("2M"), 2097152);
   EXPECT_EQ(*parse_size("10"), 10);
-  EXPECT_FALSE(parse_size("3T"));
+  EXPECT_EQ(*parse_size("1.5k"), 1536);
+}
+
+TEST(ParseSize, RefusesWhatIsNotOne) {
+  for (const char* text :
+       {"", "k", "3T", "-1", "-0", "0x10", "0x1pk", "+1k", " 64k", "inf", "nan"}) {
+    const auto size = parse_size(text);
+    ASSERT_FALSE(size) << text;
+    EXPECT_EQ(size.error().code, Code::kInvalidArgument) << text;
+  }
 }
 
 }  // namespace

@@ -28,6 +28,11 @@ TEST(Quantities, ShowThreeDigitsAndTheirUnit) {
   EXPECT_EQ(bytes_text(std::uint64_t{5} << 40), "5.00 TiB");
 }
 
+TEST(DateText, IsInUtc) {
+  EXPECT_EQ(date_text(1'780'000'000 * kSecond + 999 * kMillisecond), "2026-05-28 20:26:40 UTC");
+  EXPECT_EQ(date_text(0), "1970-01-01 00:00:00 UTC");
+}
+
 TEST(PercentText, HasOneDecimal) {
   EXPECT_EQ(percent_text(0.382), "38.2 %");
   EXPECT_EQ(percent_text(1), "100.0 %");

@@ -31,6 +31,11 @@ TEST(ShellLine, IsReadBackAsTheSameWords) {
   EXPECT_THAT(read_by_a_shell(shell_line(words)), ElementsAreArray(words));
 }
 
+TEST(ShellLine, AFirstWordWithAnEqualsSignIsNoAssignment) {
+  EXPECT_EQ(shell_line({"A=b", "c"}), "'A=b' c");
+  EXPECT_EQ(shell_line({"env", "A=b", "c"}), "env A=b c");
+}
+
 TEST(ShellLine, HasQuotesWhereTheyAreNeeded) {
   EXPECT_EQ(shell_line({"mpirun", "-n", "4", "./my app"}), "mpirun -n 4 './my app'");
   EXPECT_EQ(shell_quoted("plain"), "'plain'");

@@ -305,7 +305,7 @@ TEST_F(Answers, TreeOfAnyStoredRunIsReadBackAsTheSameTree) {
   }
 }
 
-TEST_F(Answers, TreeIsAnArrayForPrograms) {
+TEST_F(Answers, TreeIsAnObjectForPrograms) {
   make_run();
   expect_golden("tree.json", answer(run_tree, TreeCommandOptions{path_, TreeFormat::kJson}).out);
   expect_golden("tree.csv", answer(run_tree, TreeCommandOptions{path_, TreeFormat::kCsv}).out);
@@ -446,7 +446,7 @@ class HostileAnswers : public Answers {
   }
   std::string top(const char* pane) {
     TopOptions options;
-    options.file = path_;
+    options.run.file = path_;
     options.once = true;
     options.pane = pane;
     return text_of(answer(run_top, options));
@@ -558,7 +558,20 @@ TEST_F(Answers, QueryWritesCsv) {
 TEST_F(Answers, QueryWritesJson) {
   make_run();
   expect_golden("query.json", query(kMixed, ResultFormat::kJson).out);
-  EXPECT_EQ(query("SELECT 1 WHERE false", ResultFormat::kJson).out, "[]\n");
+  constexpr const char* kHead = "{\"version\": 1, \"view\": \"query\", \"results\": [";
+  EXPECT_EQ(query("SELECT 1 AS one WHERE false", ResultFormat::kJson).out,
+            std::string(kHead) + "\n{\"columns\": [\"one\"], \"rows\": []}\n]}\n");
+  EXPECT_EQ(query("-- nothing", ResultFormat::kJson).out, std::string(kHead) + "]}\n");
+  EXPECT_EQ(query("SELECT x FROM run", ResultFormat::kJson).out, "");
+}
+
+TEST_F(Answers, QueryTakesAWordWithABlankForSql) {
+  EXPECT_TRUE(is_sql("SELECT 1"));
+  EXPECT_FALSE(is_sql("run.db"));
+  EXPECT_FALSE(is_sql(""));
+  const std::string file = folder_.file("a run.db");
+  std::ofstream(file) << "x";
+  EXPECT_FALSE(is_sql(file)) << "there is such a file";
 }
 
 TEST_F(Answers, QueryReadsSqlFromStandardInput) {

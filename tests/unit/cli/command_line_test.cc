@@ -54,11 +54,52 @@ TEST(CommandLine, IsEmptyWithoutWords) {
   EXPECT_THAT(*command({"run", "--"}), IsEmpty());
 }
 
+/// What is said about words that a program with the verbs `report` and `tree` refuses.
+std::string refusal(const Words& words) {
+  CLI::App app("", "xylem");
+  app.require_subcommand(1);
+  CLI::App* report = app.add_subcommand("report");
+  bool flag = false;
+  std::string file;
+  Nanos time = 0;
+  report->add_flag("--json", flag);
+  report->add_option("FILE", file);
+  add_time_option(*report, "--wait", time, "How long");
+  app.add_subcommand("tree");
+  try {
+    app.parse(Words(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& error) {
+    return explain(app, error);
+  }
+  return "parsed, " + std::to_string(time);
+}
+
+TEST(CommandLine, NamesTheVerbOrOptionThatWasMeant) {
+  EXPECT_EQ(refusal({"repotr"}),
+            "'repotr' is not a verb of xylem (did you mean report?); the verbs are report, tree, "
+            "and `xylem --help` tells more");
+  EXPECT_EQ(refusal({"fnord"}),
+            "'fnord' is not a verb of xylem; the verbs are report, tree, and "
+            "`xylem --help` tells more");
+  EXPECT_EQ(refusal({"report", "--jsno"}),
+            "report: not expected: '--jsno' (did you mean --json?); `xylem report --help` tells "
+            "more");
+  EXPECT_THAT(refusal({"--hlep"}), HasSubstr("--hlep is not an option of xylem (did you mean "
+                                             "--help?)"));
+}
+
+TEST(CommandLine, ReadsATimeWithItsUnit) {
+  EXPECT_EQ(refusal({"report", "--wait", "2s"}), "parsed, 2000000000");
+  EXPECT_EQ(refusal({"report", "--wait", "0"}), "parsed, 0");
+  EXPECT_THAT(refusal({"report", "--wait", "5"}), HasSubstr("report: --wait: '5' has no unit"));
+}
+
 TEST(CommandLine, TakesNoMistypedOptionForACommand) {
   const auto mistyped = command({"run", "--stor", "x.db", "--", "app"});
   ASSERT_FALSE(mistyped);
   EXPECT_EQ(mistyped.error().code, Code::kInvalidArgument);
-  EXPECT_THAT(mistyped.error().message, HasSubstr("--stor is not an option of xylem run"));
+  EXPECT_THAT(mistyped.error().message,
+              HasSubstr("--stor is not an option of xylem run (did you mean --store?)"));
 }
 
 }  // namespace

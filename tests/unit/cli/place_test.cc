@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -25,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 const fs::path kSource = XYLEM_SOURCE_DIR;
@@ -148,6 +150,8 @@ TEST(Place, AnswersProgramsInJson) {
   ASSERT_EQ(answer.code, 0) << answer.err;
   const auto json = boost::json::parse(answer.out).as_object();
   EXPECT_EQ(boost::json::serialize(json.at("comm_processes")), R"({"a":0,"b":1,"c":1,"d":2})");
+  EXPECT_EQ(json.at("version"), 1);
+  EXPECT_EQ(json.at("view"), "place");
   EXPECT_EQ(json.at("placement"), "even");
   EXPECT_EQ(json.at("fanout"), 3);
   EXPECT_EQ(json.at("hosts").at(3).at("room"), 3);
@@ -158,6 +162,19 @@ TEST(Place, AnswersProgramsInJson) {
   EXPECT_EQ(back_ends, 12);
   EXPECT_EQ(std::string(json.at("topology").as_string()),
             place("--hosts a,b,c,d --back-ends 8,2,2,0 --comm-processes 4").out);
+}
+
+TEST(Place, LeavesOutHostsWithoutSlots) {
+  const auto file = fs::temp_directory_path() / ("xylem-slots-" + std::to_string(::getpid()));
+  std::ofstream(file) << "a slots=2\nlogin slots=0\nb slots=2\nlogin2:0\n";
+  const std::string words = "--host-file " + file.string() + " --comm-processes 4";
+  const Answer answer = place(words);
+  const Answer json = place(words, PlaceFormat::kJson);
+  const Answer extra = place(words + " --extra-hosts login --comm-on extra");
+  fs::remove(file);
+  EXPECT_EQ(answer.out, "head:0 => a:0 b:0 a:1 b:1 ;\n") << answer.err;
+  EXPECT_THAT(json.out, Not(HasSubstr("login")));
+  EXPECT_EQ(extra.out, "head:0 => login:0 login:1 login:2 login:3 ;\n") << extra.err;
 }
 
 TEST(Place, DrawsProcessesAndBackEnds) {
@@ -205,6 +222,8 @@ TEST(Place, RefusesInOneSentenceWithItsSource) {
       {"--recorded none", "none"},
       {"--slurm", "there is no SLURM_JOB_NODELIST in the environment"},
       {"SLURM_JOB_NODELIST=n[1-2] SLURM_TASKS_PER_NODE=2(x3)", "SLURM_JOB_NODELIST names 2 hosts"},
+      {"SLURM_JOB_NODELIST=n[1-2] SLURM_TASKS_PER_NODE=0(x2)",
+       "SLURM_TASKS_PER_NODE: no host has a slot, so a launcher starts nothing"},
       {"--hosts a,b,c --back-ends 1,2", "--back-ends: 2 numbers for 3 hosts; give each one"},
       {"--hosts a --back-ends x", "--back-ends: 'x' is not a count"},
       {"--hosts a --back-ends 1 --ranks 1", "--ranks: processes are told by --back-ends too"},
@@ -225,6 +244,7 @@ TEST(Place, RefusesInOneSentenceWithItsSource) {
        "communication processes; change"},
       {"--hosts a --max-per-host -1", "--max-per-host: '-1' is not a number from 0 to"},
       {"--hosts a --reserve-cores 1", "--reserve-cores: cores are to be reserved, and those of"},
+      {"--hosts a,b --cores 4,0", "--cores: a host cannot have 0 cores; to keep communication"},
       {"--hosts a --reserve-cores some",
        "--reserve-cores: 'some' is neither a number of cores nor"},
       {"--hosts a --facts topology_files/four_hosts.facts",

@@ -324,6 +324,12 @@ TEST(AccountSentence, AddsUpAndSaysWhatIsMissing) {
   frontend::SessionOutcome outcome;
   EXPECT_NE(account_sentence(outcome, "x.db").find("no MPI process has registered"),
             std::string::npos);
+  EXPECT_EQ(account_sentence(outcome, "x.db", false, {"mpirun refuses", true}),
+            "no MPI process has registered: mpirun refuses; x.db");
+  EXPECT_EQ(account_sentence(outcome, "x.db", false, {"mpirun exited with code 3", false}),
+            "no MPI process has registered (mpirun exited with code 3; otherwise perhaps there is "
+            "none, its MPI is linked statically, it makes no call that xylem sees, or its launcher "
+            "passes no environment: see `xylem exec`); x.db");
   outcome.hosts = 1;
   outcome.account = {{WorldId{0}, Rank{0}, 1000000, 999999, 1, true},
                      {WorldId{0}, Rank{1}, 234567, 234567, 0, true}};

@@ -282,6 +282,37 @@ TEST(Moments, OfOneTwoAndFourAreKnown) {
   EXPECT_DOUBLE_EQ(*result.get<double>(moments::kVariance), 14.0 / 3);  // (4 + 1 + 9) / 3
 }
 
+TEST(Moments, HaveNoVarianceIfALeafSendsANaNOrAnInfinity) {
+  std::mt19937_64 random(kArithmeticSeed);
+  const std::vector<std::vector<double>> cases{{kNaN},
+                                               {-kNaN},
+                                               {kInfinity},
+                                               {-kInfinity},
+                                               {kNaN, 1},
+                                               {1, kInfinity},
+                                               {-kInfinity, 1, 2},
+                                               {kInfinity, kInfinity},
+                                               {kInfinity, -kInfinity},
+                                               {kInfinity, kNaN, 3}};
+  for (const auto& values : cases) {
+    SCOPED_TRACE(::testing::PrintToString(values));
+    std::vector<Sent> numbers, arrays;
+    for (const double value : values) {
+      const LeafId leaf{static_cast<std::uint32_t>(numbers.size())};
+      numbers.push_back({leaf, {{moments::kValue, value}}});
+      arrays.push_back({leaf, {{moments::kValue, Doubles{5, value}}}});
+    }
+    for (int trial = 0; trial < 10; ++trial) {
+      const Fields result = in_any_tree(*built_in("moments"), numbers, random);
+      const Fields variance{{1, *result.get<double>(moments::kVariance)}};
+      EXPECT_TRUE(same_bits(variance, Fields{{1, kNaN}}));
+      const Fields both = in_any_tree(*built_in("moments"), arrays, random);
+      const Fields variances{{1, *both.get<Doubles>(moments::kVariance)}};
+      EXPECT_TRUE(same_bits(variances, Fields{{1, Doubles{0, kNaN}}}));
+    }
+  }
+}
+
 TEST(Moments, RefuseToMixNumbersAndArrays) {
   const auto filter = built_in("moments");
   Fields state = *filter->lift(LeafId{1}, Fields{{1, 0.5}});

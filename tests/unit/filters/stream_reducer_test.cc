@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "wire/message.h"
 #include "wire/waves.h"
 
 namespace xylem::filters {
@@ -110,12 +111,58 @@ TEST(StreamReducer, PassesOnWhatDoesNotFitAsAPartOfItsOwn) {
   StreamReducer reducer = sum_of(1, 3);
   reducer.add(packet_of(1, 0, {7}), 0);
   reducer.add(0, IntervalSet::of(2), Fields{{1, 2.5}}, 0);
-  const auto part = reducer.take_ready(0);
-  ASSERT_EQ(part.size(), 1u);
-  EXPECT_EQ(part[0].sources, IntervalSet::of(2));
-  const auto rest = reducer.flush();
+  // Nobody waits for leaf 2 any more: what it sent has gone on.
+  const auto parts = reducer.take_ready(0);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].sources, IntervalSet::of(2));
+  EXPECT_EQ(parts[1].sources, IntervalSet::of(1));
+  EXPECT_EQ(value_of(parts[1]), 7);
+  EXPECT_EQ(reducer.waiting_bytes(), 0u);
+}
+
+TEST(StreamReducer, WaitsForTheOthersAfterAContributionThatDoesNotFit) {
+  StreamReducer reducer = sum_of(1, 4, {.longest_wait = 100});
+  reducer.add(packet_of(1, 0, {7}), 0);
+  reducer.add(0, IntervalSet::of(2), Fields{{1, 2.5}}, 0);
+  EXPECT_EQ(reducer.take_ready(0).size(), 1u);
+  reducer.add(packet_of(3, 0, {10}), 0);
+  const auto rest = reducer.take_ready(0);
   ASSERT_EQ(rest.size(), 1u);
-  EXPECT_EQ(value_of(rest[0]), 7);
+  EXPECT_EQ(value_of(rest[0]), 17);
+}
+
+// 1 MiB from each of 40 leaves: 15 fit into a frame.
+TEST(StreamReducer, MergesOnlyWhatFitsIntoAFrame) {
+  const auto filter = *make_aggregation("concatenation", {});
+  StreamReducer reducer(filter, {});
+  reducer.set_expected(IntervalSet::range(1, 41));
+  for (std::uint32_t leaf = 1; leaf <= 40; ++leaf) {
+    auto lifted =
+        filter->lift(LeafId{leaf}, Fields{{1, std::vector<std::int64_t>((1u << 20) / 8)}});
+    ASSERT_TRUE(lifted);
+    reducer.add(0, IntervalSet::of(leaf), *std::move(lifted), 0);
+  }
+  auto packets = pack(kStream, reducer.take_ready(0));
+  ASSERT_EQ(packets.size(), 3u);
+  EXPECT_EQ(packets[0].id.sources, IntervalSet::range(1, 16));
+  EXPECT_EQ(packets[1].id.sources, IntervalSet::range(16, 31));
+  EXPECT_EQ(packets[2].id.sources, IntervalSet::range(31, 41));
+  for (const auto& packet : packets) {
+    EXPECT_LE(wire::encode(packet).size(), wire::kMaxFrameBytes + sizeof(std::uint32_t));
+  }
+}
+
+TEST(StreamReducer, PacksNoMoreWavesThanFitIntoAFrame) {
+  std::vector<ReducedWave> waves;
+  waves.push_back({0, IntervalSet::of(1), Fields{{1, std::int64_t{1}}}});
+  waves.push_back({1, IntervalSet::of(1),
+                   Fields{{1, std::vector<std::byte>(wire::max_payload_bytes(1) - 100)}}});
+  waves.push_back({2, IntervalSet::of(1), Fields{{1, std::int64_t{1}}}});
+  const auto packets = pack(kStream, std::move(waves));
+  ASSERT_EQ(packets.size(), 3u);
+  for (const auto& packet : packets) {
+    EXPECT_LE(wire::encode(packet).size(), wire::kMaxFrameBytes + sizeof(std::uint32_t));
+  }
 }
 
 TEST(StreamReducer, HoldsNoMoreThanItsBound) {

@@ -251,6 +251,20 @@ TEST_F(SessionTest, EndsAtOnceWhenNobodyCame) {
   EXPECT_EQ(session_->outcome().hosts, 0u);
 }
 
+TEST_F(SessionTest, NamesAHostThatJoinsWhileTheEndIsBeingStored) {
+  start();
+  recorder_.stalls = true;
+  finish(0);
+  const overlay::LinkId link = join(1);
+  network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
+  EXPECT_FALSE(network_.stopped);
+  recorder_.stalls = false;
+  network_.readable(*session_, SlowRecorder::kFd);
+  EXPECT_EQ(network_.stopped, 0);
+  EXPECT_EQ(session_->outcome().trouble,
+            "joined after the end of the run, so its data is not stored: host node1");
+}
+
 TEST_F(SessionTest, WaitsForTheRanksOfAWorldThatAreOnTheirWay) {
   start();
   const overlay::LinkId link = join(1);

@@ -2,15 +2,33 @@
 
 #include "launch/back_end_launch.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+namespace {
+// How the system refuses a process; 0: it does not. A full table of processes takes more than a
+// test may do to a host.
+int spawn_refusal = 0;
+}  // namespace
+
+// In place of the C library's, for this program.
+extern "C" int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
+                            const posix_spawnattr_t* attributes, char* const* argv,
+                            char* const* envp) {
+  if (spawn_refusal != 0) return spawn_refusal;
+  const auto real = reinterpret_cast<decltype(&::posix_spawnp)>(::dlsym(RTLD_NEXT, "posix_spawnp"));
+  return real(pid, file, actions, attributes, argv, envp);
+}
 
 namespace xylem::launch {
 namespace {
@@ -101,6 +119,21 @@ TEST_F(Launching, SaysWhichProgramIsNotThere) {
   EXPECT_EQ(launched.error().code, Code::kNotFound);
   EXPECT_THAT(launched.error().message, HasSubstr("cannot start /nonexistent/rsh: "));
   EXPECT_FALSE(launch_on("node9", "  ", {"x"}, {}));
+}
+
+TEST_F(Launching, TellsARefusalOfTheSystemFromAMissingProgram) {
+  for (const auto& [error, code, advice] : std::vector<std::tuple<int, Code, std::string>>{
+           {EAGAIN, Code::kExhausted, "no process, memory or descriptor left"},
+           {ENOMEM, Code::kExhausted, "no process, memory or descriptor left"},
+           {EACCES, Code::kPermissionDenied, "may this user execute it?"},
+           {ENOENT, Code::kNotFound, "is it installed, and in PATH?"}}) {
+    spawn_refusal = error;
+    const auto launched = launch_on("localhost", "", {"/bin/true"}, {});
+    spawn_refusal = 0;
+    ASSERT_FALSE(launched);
+    EXPECT_EQ(launched.error().code, code) << error;
+    EXPECT_THAT(launched.error().message, HasSubstr(advice));
+  }
 }
 
 TEST(GatherFailures, TellsWhatIsAlikeOnce) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/run_contract.h"
 #include "launch/front_end_process.h"
 #include "launch/setup.h"
 
@@ -232,15 +233,24 @@ TEST(RunFolders, TellWhetherAnAgentIsOnThisHost) {
   const std::string run = "t" + std::to_string(::getpid());
   const std::string folder = run_folder(run);
   ASSERT_EQ(::mkdir(front_end_folder(run).c_str(), 0700), 0);
-  EXPECT_FALSE(has_agent_folder(run, folder)) << "only the front end's own";
+  EXPECT_FALSE(has_agent_folder(run)) << "only the front end's own";
   ASSERT_EQ(::mkdir((folder + "-node01").c_str(), 0700), 0);
-  EXPECT_TRUE(has_agent_folder(run, folder)) << "of a simulated host";
-  EXPECT_FALSE(has_agent_folder(run, folder + "-node02"));
+  EXPECT_TRUE(has_agent_folder(run)) << "of a simulated host";
+  EXPECT_FALSE(has_agent_folder(run + "0"));
   std::filesystem::remove(folder + "-node01");
   ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
-  EXPECT_TRUE(has_agent_folder(run, folder));
+  EXPECT_TRUE(has_agent_folder(run));
   std::filesystem::remove(folder);
-  EXPECT_FALSE(has_agent_folder(run, folder));
+  EXPECT_FALSE(has_agent_folder(run));
+  char path[kRunFolderBytes];
+  const std::string other = write_run_folder(path, ::geteuid() + 1, run.c_str());
+  ASSERT_EQ(::mkdir(other.c_str(), 0700), 0);
+  EXPECT_FALSE(has_agent_folder(run)) << "another user has made it";
+  if (::chown(other.c_str(), ::geteuid() + 1, ::getegid()) == 0) {
+    EXPECT_TRUE(has_agent_folder(run)) << "of a rank that has changed its user";
+  }
+  std::filesystem::remove(other);
+  EXPECT_FALSE(has_agent_folder(run));
   std::filesystem::remove(front_end_folder(run));
 }
 

@@ -8,11 +8,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <mutex>
 #include <thread>
 
+#include "base/log.h"
 #include "net/runtime.h"
 #include "tests/support/no_threads.h"
 
@@ -20,6 +22,7 @@ namespace xylem::net {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr Nanos kPatience = 20 * kSecond;
@@ -43,9 +46,12 @@ class Echo final : public HttpHandler {
     return {status, {}, sentence};
   }
   bool knows(const HttpRequest& request) override { return request.target != "/healthz"; }
-  std::string news() override { return "news"; }
+  std::string news() override {
+    if (news_throws) throw std::bad_alloc();
+    return "news";
+  }
 
-  std::atomic<bool> released = false;
+  std::atomic<bool> released = false, news_throws = false;
   std::atomic<int> refusals = 0, answers = 0, gave_up = 0;
 };
 
@@ -233,6 +239,40 @@ TEST_F(HttpTest, AWebSocketIsToldTheNews) {
   const std::string told = client.receive("news");
   EXPECT_THAT(told, StartsWith("HTTP/1.1 101"));
   EXPECT_THAT(told, HasSubstr("\x81\x04news"));  // A text of four bytes.
+}
+
+TEST_F(HttpTest, NewsThatCannotBeMadeCloseTheWebSocketsAndAreLoggedOnce) {
+  std::mutex mutex;
+  std::string said;
+  set_log_sink([&](Level, std::string_view line) {
+    const std::lock_guard lock(mutex);
+    said += std::string(line) + '\n';
+  });
+  HttpOptions options;
+  options.news_every = kMillisecond;
+  start(options);
+  const std::string live =
+      get("/live",
+          "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+          "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n");
+  Client first(port_);
+  first.send(live);
+  ASSERT_THAT(first.receive("news"), StartsWith("HTTP/1.1 101"));
+  echo_.news_throws = true;
+  EXPECT_EQ(first.receive(), "");  // It is closed.
+  Client second(port_);
+  second.send(live);
+  EXPECT_THAT(second.receive(), Not(HasSubstr("news")));
+  {
+    const std::lock_guard lock(mutex);
+    EXPECT_THAT(said, HasSubstr("WebSockets closed"));
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  }
+  echo_.news_throws = false;
+  Client third(port_);
+  third.send(live);
+  EXPECT_THAT(third.receive("news"), HasSubstr("\x81\x04news"));
+  set_log_sink({});
 }
 
 TEST_F(HttpTest, StopsWithConnectionsAndQuestionsOpen) {

@@ -55,6 +55,7 @@ TEST(FactTable, SaysWhereItIsWrong) {
       {"host idle\nnode1 1.5\n", "facts:2: '1.5' cannot be idle, a share from 0 to 1"},
       {"host memory\nnode1 -2\n", "facts:2: '-2' cannot be memory, a number from 0 on"},
       {"host memory\nnode1 inf\n", "facts:2: 'inf' cannot be memory"},
+      {"host cores\nnode1 0\n", "facts:2: '0' cannot be cores, a number above 0; write - for"},
       {"host idle\nnode[1-\n", "facts:2: 1 columns where"},
       {"host idle\nnode[1- 1\n", "facts:2: host list: 'node[1-' has a bracket that is not closed"},
       {"host idle\nn1 0.5\nn[1-2] 0.5\n", "facts:3: host n1 is there already (line 2)"},
@@ -77,6 +78,15 @@ TEST(AddFacts, FindsHostsByFullAndByShortNames) {
   EXPECT_EQ(facts[1][Fact::kIdle], 0.25);
   EXPECT_EQ(facts[1][Fact::kCores], 16) << "what the table does not know stays";
   EXPECT_EQ(facts[2][Fact::kIdle], std::nullopt);
+}
+
+TEST(AddFacts, APartOfACoreHasRoomForOne) {
+  std::vector<tree::Host> hosts = {{"a", 1, 0, 0}, {"b", 1, 0, 0}};
+  auto facts = facts_of(hosts);
+  ASSERT_TRUE(add_facts(read_facts_of("host cores\na 0.5\nb 2.5\n"), hosts, facts));
+  EXPECT_EQ(facts[0][Fact::kCores], 0.5);
+  EXPECT_EQ(hosts[0].cores, 1u);
+  EXPECT_EQ(hosts[1].cores, 2u);
 }
 
 TEST(AddFacts, RefusesATableOfOtherHosts) {

@@ -84,6 +84,16 @@ TEST(HostList, SaysWhichItemIsWrong) {
   EXPECT_THAT(refusal_of_list("n]"), HasSubstr("is not a host name"));
 }
 
+TEST(HostList, RefusesABracketBehindANameThatCannotBeLonger) {
+  const std::string longest(253, 'a');
+  EXPECT_THAT(refusal_of_list(longest + "[1-9]"), HasSubstr("is not a host name"));
+  EXPECT_THAT(refusal_of_list(longest + "[1-9],b"), HasSubstr("at most 253"));
+  EXPECT_TRUE(parse_host_list(longest));
+  const auto hosts = parse_host_list(longest.substr(1) + "[1-9]");
+  ASSERT_TRUE(hosts) << hosts.error().message;
+  EXPECT_EQ(hosts->size(), 9u);
+}
+
 TEST(HostList, RefusesToGrowWithoutBound) {
   EXPECT_THAT(refusal_of_list("n[0-999999999999999999]"), HasSubstr("too many"));
   EXPECT_THAT(refusal_of_list("n[0-9999]n[0-9999]"), HasSubstr("too many"));

@@ -45,6 +45,17 @@ TEST(TopologyOf, SaysWhyThereIsNone) {
               HasSubstr("there twice"));
 }
 
+TEST(TopologyOf, RefusesMoreProcessesThanATreeMayHave) {
+  std::vector<ObservedProcess> processes;
+  for (std::uint32_t id = 0; id <= kMaxCommProcesses + 1; ++id) {
+    processes.push_back({NodeId{id}, kFrontEndNode, "a"});
+  }
+  const auto topology = topology_of(processes);
+  ASSERT_FALSE(topology);
+  EXPECT_EQ(topology.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(topology.error().message, HasSubstr("more than 1000000 communication processes"));
+}
+
 TEST(TopologyOf, PrintsEveryTreeSoThatItIsReadBackAsTheSameTree) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);

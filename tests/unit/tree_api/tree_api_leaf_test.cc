@@ -87,6 +87,25 @@ TEST_F(TreeApiLeafTest, SaysWhenItIsClosedThatWavesWereNeverInTheJournal) {
       << closed.error().message;
 }
 
+TEST_F(TreeApiLeafTest, SaysWhichLimitAWaveIsOver) {
+  start(1);
+  join_tight(64u << 10);
+  backend::LeafOptions own = options_of("wide");
+  own.journal_bytes = 128u << 20;
+  join(std::move(own));
+  tree_->wait_for_leaves(3, kPatience).value();
+  auto stream = open({.name = "large"});
+  const auto refusal = [this](std::size_t leaf, std::size_t bytes) {
+    const auto sent = stream_of(leaf, "large").send({{1, std::string(bytes, 'x')}});
+    return sent ? "" : sent.error().message;
+  };
+  EXPECT_NE(refusal(1, 17u << 10).find("a quarter of the leaf's journal_bytes takes at most 16384"),
+            std::string::npos);
+  const std::string frame = refusal(2, 16u << 20);
+  EXPECT_NE(frame.find("a frame, whatever journal_bytes is, takes at most "), std::string::npos)
+      << frame;
+}
+
 struct Outcome {
   Nanos waited = 0;
   Code code = Code::kInternal;  // As it is when something was received.
@@ -110,6 +129,21 @@ TEST_F(TreeApiLeafTest, AWaitDoesNotEndAtTheTimeOutOfAnEarlierOne) {
   const Outcome outcome = second.get_future().get();
   EXPECT_EQ(outcome.code, Code::kTimedOut);
   EXPECT_GE(outcome.waited, 2 * kSecond);
+  task.wait();
+}
+
+Task receive_once(backend::LeafStream stream, std::promise<Code>* ended) {
+  const auto none = co_await stream.async_receive(kPatience);
+  ended->set_value(none ? Code::kInternal : none.error().code);
+}
+
+TEST_F(TreeApiLeafTest, ACoroutineThatReceivesIsToldThatItsStreamWasClosed) {
+  start(1);
+  auto stream = open({.name = "ask"});
+  std::promise<Code> ended;
+  Task task = receive_once(stream_of(0, "ask"), &ended);
+  stream.close();
+  EXPECT_EQ(ended.get_future().get(), Code::kUnavailable);
   task.wait();
 }
 

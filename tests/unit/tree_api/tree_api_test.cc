@@ -1,7 +1,10 @@
 // The tool builders' API over loopback: a front end and several leaves in one process.
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +12,9 @@
 #include <future>
 #include <limits>
 #include <map>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/event_source.h"
@@ -281,6 +286,110 @@ TEST_F(TreeApiTest, ALeafThatReachesNoFrontEndIsNotRefusedByIt) {
   const auto source = backend::EventSource::join(source_options(options));
   ASSERT_FALSE(source);
   EXPECT_EQ(source.error().code, Code::kUnavailable);
+}
+
+TEST_F(TreeApiTest, RefusesAJournalThatIsTooSmall) {
+  LeafOptions options;
+  options.address = "127.0.0.1:1";
+  options.run = "1";
+  options.key = std::string(64, 'a');
+  for (const std::size_t bytes : {0, 1, 4096}) {
+    options.journal_bytes = bytes;
+    const auto leaf = Leaf::join(options);
+    ASSERT_FALSE(leaf);
+    EXPECT_EQ(leaf.error().code, Code::kInvalidArgument) << leaf.error().message;
+    EXPECT_EQ(leaf.error().message.find("journal_bytes of " + std::to_string(bytes)), 0u);
+  }
+}
+
+/// A front end in a process of its own, which can be killed.
+class MortalFrontEnd {
+ public:
+  MortalFrontEnd() {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    UniqueFd read(ends[0]), write(ends[1]);
+    child_ = ::fork();
+    if (child_ == 0) live(write.get());
+    write.reset();
+    char text[1024];
+    for (ssize_t got; (got = ::read(read.get(), text, sizeof text)) > 0;) {
+      said_.append(text, static_cast<std::size_t>(got));
+    }
+  }
+  ~MortalFrontEnd() { die(); }
+  MortalFrontEnd(const MortalFrontEnd&) = delete;
+  MortalFrontEnd& operator=(const MortalFrontEnd&) = delete;
+
+  LeafOptions options() const {
+    std::vector<std::string> environment;
+    std::istringstream lines(said_);
+    for (std::string line; std::getline(lines, line);) environment.push_back(line);
+    LeafOptions options;
+    options.address = value_of(environment, "XYLEM_ADDRESS");
+    options.run = value_of(environment, "XYLEM_RUN");
+    options.key = value_of(environment, "XYLEM_KEY");
+    return options;
+  }
+  void die() {
+    if (child_ <= 0) return;
+    ::kill(child_, SIGKILL);
+    ::waitpid(std::exchange(child_, 0), nullptr, 0);
+  }
+
+ private:
+  [[noreturn]] static void live(int told) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    frontend::TreeOptions options;
+    options.shape = "flat";
+    options.listen = "127.0.0.1";
+    const auto tree = frontend::Tree::start(std::move(options));
+    if (!tree) ::_exit(1);
+    std::string text;
+    for (const std::string& variable : (*tree)->environment()) text += variable + "\n";
+    const bool is_told = ::write(told, text.data(), text.size()) == std::ssize(text);
+    ::close(told);
+    while (is_told) ::pause();
+    ::_exit(1);
+  }
+  pid_t child_ = 0;
+  std::string said_;
+};
+
+TEST(EventSource, TellsALostFrontEndFromTooLittleTime) {
+  for (const bool is_lost : {true, false}) {
+    MortalFrontEnd front_end;
+    LeafOptions options = front_end.options();
+    options.orphan_limit = is_lost ? 300 * kMillisecond : kPatience;
+    auto source = backend::EventSource::join(source_options(options));
+    ASSERT_TRUE(source) << source.error().message;
+    front_end.die();
+    const auto closed = (*source)->close(is_lost ? kPatience : 300 * kMillisecond);
+    ASSERT_FALSE(closed);
+    EXPECT_EQ(closed.error().code, is_lost ? Code::kUnavailable : Code::kTimedOut)
+        << closed.error().message;
+  }
+}
+
+TEST_F(TreeApiTest, AReceiveOnAStreamThatIsClosedEndsAtOnce) {
+  start(1);
+  auto first = open({.name = "first"});
+  open({.name = "second"});
+  auto leaf = stream_of(0, "first");
+  auto waiting =
+      std::async(std::launch::async, [leaf]() mutable { return leaf.receive(kPatience); });
+  first.multicast({{1, std::int64_t{1}}}).value();
+  EXPECT_TRUE(waiting.get());
+  waiting = std::async(std::launch::async, [leaf]() mutable { return leaf.receive(kPatience); });
+  const Nanos begin = monotonic_now();
+  first.close();
+  const auto received = waiting.get();
+  ASSERT_FALSE(received);
+  EXPECT_EQ(received.error().code, Code::kUnavailable);
+  EXPECT_EQ(received.error().message, "stream 'first' is closed");
+  EXPECT_LT(monotonic_now() - begin, kPatience / 2);
+  EXPECT_EQ(leaf.receive(kPatience).error().code, Code::kUnavailable);
+  EXPECT_EQ(leaves_[0]->receive(0).error().code, Code::kTimedOut) << "the second is open";
 }
 
 TEST_F(TreeApiTest, OpensAStreamBeforeTheFirstLeafAndAfterTheLast) {

@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
 #include <random>
+
+#include "tests/unit/storage/stored_run.h"
 
 namespace xylem::viz {
 namespace {
@@ -78,6 +82,65 @@ TEST(ReportPage, MapsJoinEqualNeighboursAndLeaveOutNothingness) {
   const std::string page = make_report_page(values);
   EXPECT_THAT(page, HasSubstr("<path class=\"l9\" d=\"M0 0h2\"/>"));
   EXPECT_THAT(page, HasSubstr("<path class=\"l5\" d=\"M3 0h1\"/>"));
+}
+
+/// A run's file whose run goes on before every query.
+class BusyRunFile final : public storage::RunFile {
+ public:
+  BusyRunFile(std::unique_ptr<storage::RunFile> file, std::function<void()> go_on)
+      : file_(std::move(file)), go_on_(std::move(go_on)) {}
+  Result<void> query(std::string_view sql, storage::RowSink& sink) override {
+    go_on_();
+    return file_->query(sql, sink);
+  }
+  Result<void> hold() override { return file_->hold(); }
+  void release() override { file_->release(); }
+  void set_deadline(Nanos deadline, const std::atomic<bool>* given_up) override {
+    file_->set_deadline(deadline, given_up);
+  }
+  std::uint64_t chunks_decoded() const override { return file_->chunks_decoded(); }
+  const std::string& path() const override { return file_->path(); }
+
+ private:
+  std::unique_ptr<storage::RunFile> file_;
+  std::function<void()> go_on_;
+};
+
+class AskReportPageTest : public storage::StoredRun {
+ protected:
+  AskReportPageTest() : StoredRun(facts()) {
+    put(storage::registration_packet(0, {storage::process_row(1, 0)}));
+    put_window();
+  }
+  static storage::RunFacts facts() {
+    storage::RunFacts facts;
+    facts.window_ns = 250 * kMillisecond;
+    return facts;
+  }
+  void put_window() {
+    put(storage::window_packet(wave_, 0, 3, storage::account_row(0, 1, 3 * (wave_ + 1))));
+    ++wave_;
+    EXPECT_TRUE(store_->commit());
+  }
+
+  std::uint64_t wave_ = 0;
+};
+
+TEST_F(AskReportPageTest, AllValuesAreFromOneCommitWhileTheRunGoesOn) {
+  auto file = storage::RunFile::open(path_);
+  ASSERT_TRUE(file) << file.error().message;
+  storage::RunView run(std::make_unique<BusyRunFile>(*std::move(file), [this] { put_window(); }));
+  const auto values = ask_report_page(run);
+  ASSERT_TRUE(values) << values.error().message;
+  EXPECT_GT(wave_, 5u);
+  const Nanos end = values->overview.scope.run_end_ns;
+  EXPECT_EQ(values->mpi.scope.run_end_ns, end);
+  EXPECT_EQ(values->wait.scope.run_end_ns, end);
+  EXPECT_EQ(values->wait.slot_ns, values->mpi.slot_ns);
+  EXPECT_EQ(values->alerts.scope.run_end_ns, end);
+  const auto newer = run.scope();  // Nothing is held any more.
+  ASSERT_TRUE(newer) << newer.error().message;
+  EXPECT_GT(newer->run_end_ns, end);
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ Overview an_overview() {
   overview.calls_per_s = 207'237.8;
   Report::WorldShare share;
   share.ranks = kRanks;
-  share.least = {Rank{3}, 1 * kSecond, 83 * kSecond, false};
-  share.most = {Rank{17}, 73 * kSecond, 83 * kSecond, false};
+  share.lowest = {Rank{3}, 1 * kSecond, 83 * kSecond, false};
+  share.highest = {Rank{17}, 73 * kSecond, 83 * kSecond, false};
   share.mean = 0.382;
   share.estimated = true;
   report.shares = {share};
@@ -78,8 +78,8 @@ TreeReport::Node node(std::uint32_t id, const char* role, std::string host, cons
   return made;
 }
 
-Tree a_tree() {
-  Tree tree;
+TreeSnapshot a_tree() {
+  TreeSnapshot tree;
   tree.report.nodes = {node(0, "front_end", "login1", "attached")};
   for (std::uint32_t id = 1; id < 5; ++id) {
     TreeReport::Node below = node(id, id == 1 ? "comm_process" : "back_end",
@@ -248,15 +248,16 @@ TEST(TopScreen, WithoutAHeightHasAllThatThereIs) {
 
 TEST(TopKeys, AreFoundHoweverTheyComeInPieces) {
   KeyReader reader;
-  EXPECT_THAT(reader.read("q\t\r"), ElementsAre(key('q'), Key::kTab, Key::kEnter));
-  EXPECT_THAT(reader.read("\x1b[A\x1bOB\x1b[5~"), ElementsAre(Key::kUp, Key::kDown, Key::kPageUp));
+  EXPECT_THAT(reader.read("q\t\r"), ElementsAre(key('q'), TerminalKey::kTab, TerminalKey::kEnter));
+  EXPECT_THAT(reader.read("\x1b[A\x1bOB\x1b[5~"),
+              ElementsAre(TerminalKey::kUp, TerminalKey::kDown, TerminalKey::kPageUp));
   EXPECT_THAT(reader.read("\x1b"), ElementsAre());
   EXPECT_TRUE(reader.is_waiting());
   EXPECT_THAT(reader.read("["), ElementsAre());
   EXPECT_THAT(reader.read("6"), ElementsAre());
-  EXPECT_THAT(reader.read("~x"), ElementsAre(Key::kPageDown, key('x')));
+  EXPECT_THAT(reader.read("~x"), ElementsAre(TerminalKey::kPageDown, key('x')));
   EXPECT_THAT(reader.read("\x1b"), ElementsAre());
-  EXPECT_THAT(reader.rest(), ElementsAre(Key::kEscape));
+  EXPECT_THAT(reader.rest(), ElementsAre(TerminalKey::kEscape));
   EXPECT_THAT(reader.read("\x1b[38;5;200zq"), ElementsAre(key('q'))) << "unknown: skipped whole";
   EXPECT_THAT(reader.read("\xc3\xbc"
                           "a"),
@@ -268,16 +269,18 @@ TEST(TopKeys, AreFoundHoweverTheyComeInPieces) {
 TEST(TopKeys, ChangeWhatIsChosen) {
   const TopExtent extent{2, 10, 15};
   TopChoice choice;
-  const auto press = [&](Key pressed_key) { choice = pressed(choice, pressed_key, extent); };
+  const auto press = [&](TerminalKey pressed_key) {
+    choice = pressed(choice, pressed_key, extent);
+  };
   press(key('3'));
   EXPECT_EQ(choice.pane, TopPane::kRanks);
-  press(Key::kPageDown);
-  press(Key::kPageDown);
+  press(TerminalKey::kPageDown);
+  press(TerminalKey::kPageDown);
   EXPECT_EQ(choice.scroll, 15u) << "as far as there are lines";
-  press(Key::kTab);
+  press(TerminalKey::kTab);
   EXPECT_EQ(choice.pane, TopPane::kWaits);
   EXPECT_EQ(choice.scroll, 0u);
-  press(Key::kBackTab);
+  press(TerminalKey::kBackTab);
   press(key('s'));
   EXPECT_EQ(choice.rank_order, TopOrder::kWait);
   for (int i = 0; i < 4; ++i) press(key('s'));
@@ -290,11 +293,11 @@ TEST(TopKeys, ChangeWhatIsChosen) {
   for (const char c : std::string("q7")) press(key(c));
   EXPECT_EQ(choice.filter, "q7");
   EXPECT_FALSE(choice.has_ended) << "letters of a filter are no commands";
-  press(Key::kBackspace);
-  press(Key::kEnter);
+  press(TerminalKey::kBackspace);
+  press(TerminalKey::kEnter);
   EXPECT_EQ(choice.filter, "q");
   EXPECT_FALSE(choice.is_typing);
-  press(Key::kEscape);
+  press(TerminalKey::kEscape);
   EXPECT_EQ(choice.filter, "");
   press(key('p'));
   EXPECT_TRUE(choice.is_paused);

@@ -144,13 +144,18 @@ TEST(Message, AreEncodedAtAnySize) {
 }
 
 TEST(Message, APacketTakesWhatAFrameHoldsAndNoMore) {
-  Packet packet({kChunkStream, Lane{1}, 0, 1, IntervalSet::of(0)}, {});
-  packet.payload.resize(kMaxFrameBytes - 256, std::byte{0x5a});
-  const auto back = decode(without_length(encode(Message(packet))));
-  ASSERT_TRUE(back) << back.error().message;
-  EXPECT_TRUE(std::get<Packet>(*back) == packet);
-  packet.payload.resize(kMaxFrameBytes);
-  EXPECT_DEATH(encode(Message(packet)), "check failed");
+  Packet packet({kWindowStream, kLeafLane, 0, 1, IntervalSet::of(0)}, {});
+  for (const std::uint64_t intervals : {1, 1000}) {
+    packet.id.sources = {};
+    for (std::uint64_t i = 0; i < intervals; ++i) packet.id.sources.insert(2 * i);
+    packet.payload.resize(max_payload_bytes(intervals), std::byte{0x5a});
+    const auto back = decode(without_length(encode(Message(packet))));
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_TRUE(std::get<Packet>(*back) == packet);
+    packet.payload.resize(packet.payload.size() + 64);
+    EXPECT_DEATH(encode(Message(packet)), "check failed");
+  }
+  EXPECT_EQ(max_payload_bytes(kMaxFrameBytes), 0u);
 }
 
 TEST(Message, CutShortAnywhereIsRefused) {

@@ -1,12 +1,12 @@
-// What the rules over windows have found, in words, and the place on the timeline where it can be seen.
+// Alerts in words, and the place on the timeline that shows an alert.
 
 import type { Alert, Scope } from "./answers.ts";
 import { count, duration, percent, plural } from "./format.ts";
 import type { Change } from "./place.ts";
 
-/** As much of the run before and after, so that what led to it is seen. */
+/** Share of the alert's length that is shown before and after it. */
 const kAround = 0.25;
-/** An alert of a moment is shown with a second. */
+/** An alert that is shorter than a second is shown as if it lasted a second. */
 const kLeastNs = 1e9;
 
 /** A value or threshold with the unit of its kind. */
@@ -17,17 +17,17 @@ export function amountOf(kind: string, value: number): string {
   return count(value);
 }
 
-/** How bad it was: of a loss without a count nobody knows. */
+/** The worst value as text; a loss without a count is "not known". */
 export function worstOf(alert: Alert): string {
   return alert.kind === "loss" && alert.value === 0 ? "not known" : amountOf(alert.kind, alert.value);
 }
 
-/** How long it has been so, or was. */
+/** Length of the alert in ns; an open alert lasts until the end of the run so far. */
 export function lengthOf(alert: Alert, scope: Scope): number {
   return Math.max((alert.until_ns ?? scope.run_end_ns) - alert.at_ns, 0);
 }
 
-/** Where the timeline shows it: its time with some before and after, and its rank. */
+/** The place on the timeline: the alert's rank, and its time with a margin before and after. */
 export function placeOf(alert: Alert, scope: Scope): Change {
   const length = Math.max(lengthOf(alert, scope), kLeastNs);
   const begin = Math.max(alert.at_ns - kAround * length, scope.run_begin_ns);

@@ -65,7 +65,7 @@ export interface Overview extends OfRun {
   events: { recorded: number; stored: number; lost: number; ranks: number; complete_ranks: number };
   services: {
     service: string; back_ends: number; complete: number; captured: number; stored: number; lost: number;
-    /** Of one without samples. */
+    /** Set only for a service without samples. */
     why?: string;
   }[];
   mpi_ns: number;
@@ -149,7 +149,7 @@ export interface Call {
   comm: number | null;
   bytes: number;
   calls: number;
-  /** Its time stands for those of `calls` calls. */
+  /** The time is an estimate for `calls` calls. */
   estimated: boolean;
 }
 
@@ -167,7 +167,7 @@ export interface LongCall { rank: number; function: string; duration_ns: number;
 export interface Timeline extends OfRun {
   detail: "calls" | "windows";
   reason: string;
-  /** Of a shorter time or fewer ranks there are single calls. */
+  /** A shorter time or fewer ranks would give single calls. */
   too_many: boolean;
   calls_in_all: number;
   calls: Call[];
@@ -179,7 +179,7 @@ export interface Timeline extends OfRun {
 
 export interface Hosts extends OfRun {
   series: string[];
-  /** What there is of ranks. */
+  /** Names of the series of ranks. */
   rank_series?: string[];
   hosts: {
     leaf: number; host: string; lost_reason: string; ranks: number; clock_error_ns: number | null;
@@ -190,9 +190,9 @@ export interface Hosts extends OfRun {
 export interface Series extends OfRun {
   name: string;
   slot_ns: number;
-  /** There are too many samples: of each line only the first in so much time is in its points. */
+  /** There are too many samples: each line has only the first sample in each interval of this length. */
   look_ns?: number;
-  /** One of the two: of what there are lines. */
+  /** Set if the lines are of hosts; otherwise `ranks_in_all` is set. */
   hosts_in_all?: number;
   ranks_in_all?: number;
   lines: {
@@ -212,7 +212,7 @@ export interface TreeNode {
   silent_ns: number | null;
   /** Why a communication process was placed on its host. */
   reason: string | null;
-  /** What a back end has last measured of its host. */
+  /** The newest measurements of a back end's host. */
   facts?: Record<string, number>;
   link?: {
     at_ns: number; queue_bytes: number; refused: number; transport: string; round_trip_ns: number | null;
@@ -232,7 +232,7 @@ export interface Notices extends OfRun {
 
 export interface Alert {
   at_ns: number;
-  /** Null: it still is so. */
+  /** Null: the alert is open. */
   until_ns: number | null;
   kind: string;
   world: number | null;
@@ -263,7 +263,7 @@ export interface Query {
   is_cut: boolean;
 }
 
-/** By the path's last part. */
+/** The types of the answers, by the last part of the path. */
 export interface Answers {
   overview: Overview;
   ranks: Ranks;
@@ -278,7 +278,7 @@ export interface Answers {
   query: Query;
 }
 
-/** What the WebSocket tells. */
+/** A message of the WebSocket. */
 export interface Commit {
   number: number;
   run_end_ns: number;

@@ -1,4 +1,4 @@
-// Asks the server. A failure is an ApiError, whose message says what to do.
+// Sends requests to the server. A failure is an ApiError with a message for people.
 
 import type { Answers } from "./answers.ts";
 import { kRefused, kUnreachable } from "./states.ts";
@@ -6,13 +6,13 @@ import { kRefused, kUnreachable } from "./states.ts";
 export type Parameters = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 export class ApiError extends Error {
-  /** HTTP's, or 0 when there was no answer at all. */
+  /** The HTTP status, or 0 if there was no answer. */
   constructor(readonly status: number, message: string) {
     super(message);
   }
 }
 
-/** What the server's relatives are called; null and undefined are left out. */
+/** The address of a request. Parameters that are null or undefined are left out. */
 export function address(name: string, parameters: Parameters): string {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(parameters)) {
@@ -23,7 +23,7 @@ export function address(name: string, parameters: Parameters): string {
   return `/api/v1/${name}${text === "" ? "" : `?${text}`}`;
 }
 
-/** What a reply that is no answer says. */
+/** The error that a reply with this status and text stands for. */
 function errorOf(status: number, text: string): ApiError {
   if (status === 401) {
     return new ApiError(status, kRefused);
@@ -32,7 +32,7 @@ function errorOf(status: number, text: string): ApiError {
     const message = (JSON.parse(text) as { error?: { message?: string } }).error?.message;
     if (message !== undefined) return new ApiError(status, message);
   } catch {
-    // No JSON: something between us and the server has answered.
+    // Not JSON: a proxy between the page and the server has answered.
   }
   return new ApiError(status, `The server answered with status ${status}.`);
 }

@@ -3,7 +3,7 @@
 
 export interface Theme {
   readonly isDark: boolean;
-  /** As the style sheet has them, for canvases. */
+  /** Colours of the style sheet, for canvases. */
   readonly surface: string;
   readonly text: string;
   readonly faint: string;
@@ -19,7 +19,7 @@ const kViridis: readonly (readonly [number, number, number])[] = [
 
 const kSteps = 256;
 
-/** 256 colours, three bytes each. What is much stands out from the surface: bright on dark, dark on light. */
+/** 256 colours, three bytes each. Large values stand out: bright on a dark surface, dark on a light one. */
 export function scaleOf(isDark: boolean): Uint8ClampedArray {
   const table = new Uint8ClampedArray(3 * kSteps);
   for (let step = 0; step < kSteps; ++step) {
@@ -34,18 +34,18 @@ export function scaleOf(isDark: boolean): Uint8ClampedArray {
   return table;
 }
 
-/** The place of a share of 0 to 1 in a scale. */
+/** The index of the colour for a share from 0 to 1. */
 export function stepOf(share: number): number {
   return Math.max(0, Math.min(kSteps - 1, Math.round(share * (kSteps - 1))));
 }
 
-/** A colour of the scale as the style sheet writes it. */
+/** The colour for a share, in the syntax of CSS. */
 export function colourOf(scale: Uint8ClampedArray, share: number): string {
   const at = 3 * stepOf(share);
   return `rgb(${scale[at]} ${scale[at + 1]} ${scale[at + 2]})`;
 }
 
-/** Of each class of functions (wire/registration.h). */
+/** The colour of each class of functions (wire/registration.h). */
 const kClassColours: Readonly<Record<string, string>> = {
   point_to_point: "#0072b2",
   collective: "#d55e00",
@@ -55,10 +55,10 @@ const kClassColours: Readonly<Record<string, string>> = {
   file: "#56b4e9",
 };
 
-/** Those that have a colour of their own, and one for the rest. */
+/** The classes with a colour of their own, and "other" for the rest. */
 export const kShownClasses: readonly string[] = [...Object.keys(kClassColours), "other"];
 
-/** The colour of a class; of one that is not known grey. Both themes. */
+/** The colour of a class in both themes; grey for an unknown class. */
 export function classColour(name: string): string {
   return kClassColours[name] ?? "#686d74";
 }

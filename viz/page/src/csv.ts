@@ -2,12 +2,12 @@
 
 import type { Cell } from "./answers.ts";
 
-/** Whole numbers that JavaScript would round come as text; they sort as what they are. */
+/** A large whole number arrives as text. Returns it as a bigint, so that it is sorted as a number. */
 export function exact(cell: Cell): Cell | bigint {
   return typeof cell === "string" && /^-?\d{16,19}$/.test(cell) ? BigInt(cell) : cell;
 }
 
-/** RFC 4180: fields with commas, quotes or line ends are quoted; NULL is nothing. */
+/** CSV as in RFC 4180: fields with commas, quotes or line ends are quoted; NULL is an empty field. */
 export function csv(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const field = (cell: Cell): string => {
     const text = cell === null ? "" : String(cell);
@@ -16,7 +16,7 @@ export function csv(columns: readonly string[], rows: readonly (readonly Cell[])
   return [columns, ...rows].map((row) => row.map(field).join(",") + "\r\n").join("");
 }
 
-/** Where an error of SQL is: "... (at character 17)" -> 16; null where it does not say. Counted in bytes of UTF-8. */
+/** Position of an error in `sql`: "... (at character 17)" -> 16; null: not in the message. The message counts bytes. */
 export function errorOffset(message: string, sql: string): number | null {
   const found = /\(at character (\d+)\)/.exec(message);
   if (!found) return null;

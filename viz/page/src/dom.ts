@@ -44,7 +44,7 @@ export function fill<Parent extends Element>(parent: Parent, ...children: Child[
   return parent;
 }
 
-/** A row of buttons of which one is chosen: small sets of settings. */
+/** A row of buttons of which one is selected, for a setting with few values. */
 export function choice(
     label: string, options: readonly (readonly [id: string, text: string])[], chosen: string,
     choose: (id: string) => void): HTMLElement {
@@ -55,7 +55,7 @@ export function choice(
                      click: () => choose(id) }, text)));
 }
 
-/** What stands where there is nothing to show, and what to do about it. */
+/** The text for an empty view: what is missing, and what the user can do. */
 export function empty(what: string, todo: string): HTMLElement {
   return el("div", { class: "empty" }, el("p", {}, el("strong", {}, what)), el("p", {}, todo));
 }

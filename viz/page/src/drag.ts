@@ -1,4 +1,4 @@
-// What a pointer does on a canvas: rests, clicks, draws a box, turns the wheel.
+// Events of a pointer on a canvas: hovering, clicks, boxes, the wheel.
 
 export interface Point {
   readonly x: number;
@@ -11,22 +11,22 @@ export interface Box {
 }
 
 export interface Pointing {
-  /** It is there, and no button is held. */
+  /** The pointer is on the element, and no button is held. */
   rests(at: Point, event: MouseEvent): void;
   left(): void;
   clicked(at: Point): void;
-  /** A box is being drawn, for each move of the pointer. */
+  /** The user is drawing a box. Called for each move of the pointer. */
   draws(box: Box): void;
-  /** And is done; null: given up with Escape. */
+  /** The box is complete; null: the user has pressed Escape. */
   drew(box: Box | null): void;
-  /** `turns` is positive away from what is looked at. */
+  /** `turns` is 1 to zoom out, -1 to zoom in. */
   wheel?(at: Point, turns: number): void;
 }
 
-/** Less is a click whose hand was not steady. */
+/** A shorter drag is a click. */
 const kClickPixels = 4;
 
-/** Until `element` goes. Points are in the element's own pixels. */
+/** Listens for as long as `element` exists. Points are in the element's own pixels. */
 export function point(element: HTMLElement, pointing: Pointing): void {
   let from: Point | null = null;
   let isBox = false;

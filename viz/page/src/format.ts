@@ -1,6 +1,6 @@
-// Numbers with their units, as people read them. Nothing is shown bare.
+// Numbers with their units, as people read them.
 
-/** What stands where there is no number. */
+/** Shown instead of a missing number. */
 export const kNone = "–";
 
 /** Three significant digits, without an exponent: 0.123, 1.23, 12.3, 123, 1234 */
@@ -16,7 +16,7 @@ function scaled(number: number, base: number, units: readonly string[]): string 
     number /= base;
     ++unit;
   }
-  // What is whole in its smallest unit is told as it is.
+  // A whole number in the smallest unit is shown in full.
   const text = unit === 0 && Number.isInteger(number) ? String(number) : short(number);
   return `${text} ${units[unit]}`;
 }
@@ -27,7 +27,7 @@ export function count(number: number | bigint): string {
   return text.replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** 1234567 -> 1.23 M: for axes and where room is scarce. */
+/** 1234567 -> 1.23 M: for axes and narrow places. */
 export function brief(number: number): string {
   return scaled(number, 1000, ["", "k", "M", "G", "T", "P"]).trimEnd();
 }
@@ -42,7 +42,7 @@ export function duration(ns: number): string {
   return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
 }
 
-/** A moment of the run, fine enough to tell moments `stepNs` apart: 12.345 s */
+/** A time of the run, with enough digits to tell times apart that differ by `stepNs`: 12.345 s */
 export function moment(ns: number, stepNs: number): string {
   const digits = Math.min(9, Math.max(0, Math.ceil(9 - Math.log10(Math.max(1, stepNs)))));
   return `${(ns / 1e9).toFixed(digits)} s`;
@@ -69,7 +69,7 @@ export function inUnit(value: number, unit: string): string {
   return `${count(value)} ${value === 1 && unit.endsWith("s") ? unit.slice(0, -1) : unit}`;
 }
 
-/** What is scaled up from samples is marked. */
+/** Marks an estimate with "~". */
 export function estimate(isEstimated: boolean, text: string): string {
   return isEstimated ? `~${text}` : text;
 }
@@ -79,12 +79,12 @@ export function plural(number: number, one: string, many = `${one}s`): string {
   return `${count(number)} ${number === 1 ? one : many}`;
 }
 
-/** "rank 3", or "ranks 0–3" of several. */
+/** "rank 3"; "ranks 0–3" for several ranks. */
 export function ranks(first: number, number: number): string {
   return number === 1 ? `rank ${first}` : `ranks ${first}–${first + number - 1}`;
 }
 
-/** A date of 1970's nanoseconds, in the reader's time zone. */
+/** A date in the reader's time zone. `ns` is nanoseconds since 1970. */
 export function date(ns: number): string {
   const at = new Date(ns / 1e6);
   const two = (number: number): string => String(number).padStart(2, "0");

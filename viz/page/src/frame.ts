@@ -1,4 +1,4 @@
-// What stands around the views: what runs, how news comes, what is chosen, the tabs, trouble.
+// The frame around the views: command, state of the connection, selection, tabs, errors.
 
 import type { Overview } from "./answers.ts";
 import { el, fill } from "./dom.ts";
@@ -50,7 +50,7 @@ export class Frame {
       this.trouble, this.root, this.help);
   }
 
-  /** The tab and what is chosen. */
+  /** Marks the tab of the view, and shows the selected rank, time and world. */
   showPlace(place: Place): void {
     for (const view of this.views) {
       const tab = this.tabs.get(view.id)!;
@@ -74,7 +74,7 @@ export class Frame {
     this.worlds.value = String(place.world);
   }
 
-  /** What runs. */
+  /** Shows the run's command and its worlds. */
   showRun(overview: Overview, place: Place): void {
     const { command } = overview.run;
     this.command.textContent = command;
@@ -86,7 +86,7 @@ export class Frame {
     this.worlds.value = String(place.world);
   }
 
-  /** How news comes, and how long the run has been. */
+  /** Shows the state of the connection, and the length of the run. */
   showState(state: Said, endNs: number): void {
     this.state.dataset.state = state.mark;
     this.state.title = state.title;
@@ -96,13 +96,13 @@ export class Frame {
     this.tellTrouble();
   }
 
-  /** What has become of a view's questions; null: all is well. */
+  /** Shows an error of the view's requests; null: there is none. */
   showTrouble(message: string | null): void {
     this.viewTrouble = message;
     this.tellTrouble();
   }
 
-  /** One sentence: where the server is gone each question fails for that reason. */
+  /** Shows one error. An error of the connection hides the errors of requests, which it causes. */
   private tellTrouble(): void {
     const message = this.stateTrouble ?? this.viewTrouble;
     this.trouble.hidden = message === null;
@@ -116,7 +116,7 @@ export class Frame {
     return this.help.open;
   }
 
-  /** Lists the keys, the frame's and those of the view that is mounted. */
+  /** Lists the keys of the frame and of the mounted view. */
   listKeys(keys: readonly Key[]): void {
     const line = (key: string, what: string): HTMLElement =>
       el("tr", {}, el("th", { scope: "row" }, el("kbd", {}, key)), el("td", {}, what));

@@ -1,23 +1,23 @@
-// What a grid of ranks x time says: shares, order of rows, imbalance. No drawing.
+// Values computed from a grid of ranks x time: shares, order of rows, imbalance. No drawing.
 
 import type { Grid, Scope } from "./answers.ts";
 
 export type Row = Grid["rows"][number];
 
-/** How long the slot is, in ns: the last one ends with what was asked for. */
+/** Length of a slot in ns. The last slot may be shorter: it ends at the end of the range. */
 export function slotLength(grid: Grid, scope: Scope, column: number): number {
   const begin = scope.begin_ns + column * grid.slot_ns;
   return Math.max(0, Math.min(grid.slot_ns, scope.end_ns - begin));
 }
 
-/** The share of its time that a row's ranks spent, or null where a share has no sense. */
+/** The share of their time that a row's ranks spent; null if the grid is not of times, or the slot is empty. */
 export function timeShare(grid: Grid, scope: Scope, row: Row, column: number): number | null {
   const length = slotLength(grid, scope, column);
   if (grid.unit !== "ns" || length <= 0) return null;
   return (row.cells[column] ?? 0) / (length * row.ranks);
 }
 
-/** The largest cell per rank: what the darkest colour stands for where there are no shares. */
+/** The largest cell per rank. The strongest colour stands for it if the grid has no shares. */
 export function maxOf(grid: Grid): number {
   let most = 0;
   for (const row of grid.rows) for (const cell of row.cells) most = Math.max(most, cell / row.ranks);
@@ -26,7 +26,7 @@ export function maxOf(grid: Grid): number {
 
 export type Order = "rank" | "host" | "value";
 
-/** Rows in the order that was chosen; by host those of a host stay in the order of ranks. */
+/** Sorts rows. In the order of hosts, rows of one host stay in the order of ranks. */
 export function ordered(rows: readonly Row[], order: Order): Row[] {
   const sorted = [...rows];
   if (order === "host") sorted.sort((a, b) => a.host.localeCompare(b.host, "en", { numeric: true }) || a.first_rank - b.first_rank);
@@ -35,8 +35,8 @@ export function ordered(rows: readonly Row[], order: Order): Row[] {
 }
 
 /**
- * How unevenly a slot is spread: the most of a row over the mean, less one; 0 is even. Of rows with several
- * ranks it is that of their means, which is less. null where nothing is there.
+ * Imbalance of a slot: the highest row divided by the mean, minus 1; 0 is even. For rows with several ranks, the
+ * means of the rows are compared, which gives a lower value. null: the slot is empty.
  */
 export function imbalance(grid: Grid, column: number): number | null {
   let most = 0, sum = 0, ranks = 0;

@@ -1,4 +1,4 @@
-// Cells of a grid as colours: painted once into a picture of a pixel each, drawn as large as there is room.
+// Cells of a grid as colours. They are painted once into a picture with one pixel for each cell, and then scaled.
 
 import { colourOf, scaleOf, stepOf, type Theme } from "./colours.ts";
 import { el } from "./dom.ts";
@@ -9,7 +9,7 @@ export class Heat {
   columns = 0;
   rows = 0;
 
-  /** `shareAt` gives each cell's share of 0 to 1; of a cell without a value null, which stays empty. */
+  /** `shareAt` returns the share of a cell, 0 to 1; null: the cell stays empty. */
   paint(columns: number, rows: number, theme: Theme, shareAt: (row: number, column: number) => number | null): void {
     this.columns = columns;
     this.rows = rows;
@@ -32,14 +32,14 @@ export class Heat {
     this.context.putImageData(image, 0, 0);
   }
 
-  /** Into a box of another canvas, every cell with sharp edges. */
+  /** Draws the picture into a box of another canvas. Cells keep sharp edges. */
   draw(context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number): void {
     if (this.columns === 0 || this.rows === 0) return;
     context.imageSmoothingEnabled = false;
     context.drawImage(this.picture, x, y, width, height);
   }
 
-  /** Columns [first, last) of one row, into a box of another canvas. */
+  /** Draws columns [first, last) of one row into a box of another canvas. */
   drawRow(
       context: CanvasRenderingContext2D, row: number, first: number, last: number,
       x: number, y: number, width: number, height: number): void {
@@ -48,7 +48,7 @@ export class Heat {
   }
 }
 
-/** What the colours mean: from the least to the most, as text. `from` is the share that stands for the least. */
+/** The scale of colours, with the lowest and the highest value as text. `from` is the share of the lowest value. */
 export function legend(theme: Theme, least: string, most: string, from = 0): HTMLElement {
   const scale = scaleOf(theme.isDark);
   const stops = Array.from({ length: 18 }, (_, at) => colourOf(scale, from + (1 - from) * at / 17));

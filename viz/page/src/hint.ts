@@ -1,4 +1,4 @@
-// The box beside the pointer, with the exact values of what it is on.
+// The box beside the pointer, with the exact values of the thing below the pointer.
 
 import { el, fill, type Child } from "./dom.ts";
 
@@ -7,13 +7,13 @@ const kGap = 14;
 export class Hint {
   readonly element = el("div", { class: "hint", role: "status" });
 
-  /** In `parent`, usually a view's root, with which it goes. */
+  /** Adds the box to `parent`, usually a view's root. */
   constructor(parent: HTMLElement) {
     this.element.hidden = true;
     parent.append(this.element);
   }
 
-  /** Beside a point of the window; within it, and never below the pointer. */
+  /** Shows the box beside the pointer, inside the window if it fits. */
   show(event: MouseEvent, ...children: Child[]): void {
     fill(this.element, ...children);
     this.element.hidden = false;

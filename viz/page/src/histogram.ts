@@ -7,7 +7,7 @@ export interface Bucket {
   readonly calls: number;
 }
 
-/** Every class from the first to the last one that has calls; those between that have none, too. */
+/** All classes from the first to the last one with calls, including empty classes between them. */
 export function classesOf(buckets: readonly Bucket[]): { share: number; what: string }[] {
   const calls = new Map(buckets.map((bucket) => [bucket.below_ns, bucket.calls]));
   const bounds = [...calls.keys()].sort((a, b) => a - b);
@@ -23,7 +23,7 @@ export function classesOf(buckets: readonly Bucket[]): { share: number; what: st
   return classes;
 }
 
-/** What so large a share of the calls took less than: the bound of the class in which it is reached. */
+/** A bound below which at least this share of the calls is: the upper bound of a class. */
 export function quantile(buckets: readonly Bucket[], share: number): number {
   const sorted = [...buckets].sort((a, b) => a.below_ns - b.below_ns);
   const wanted = share * sorted.reduce((sum, bucket) => sum + bucket.calls, 0);

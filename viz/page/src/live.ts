@@ -1,5 +1,5 @@
-// Tells of each commit of the run: by the server's WebSocket, and while that cannot be had (a proxy, a
-// server that was started anew) by asking every other second.
+// Reports each commit of the run, by the server's WebSocket. While there is no WebSocket, for example because of a
+// proxy, it sends a request after each failed try to open one: after 0.5, 1, 2, 4 and then every 8 seconds.
 
 import type { Commit } from "./answers.ts";
 import { ApiError, ask } from "./api.ts";
@@ -8,7 +8,7 @@ import { stateOf, type LiveState } from "./states.ts";
 
 export interface LiveOwner {
   committed(commit: Commit): void;
-  /** `why` is what the server has said of it, or nothing. */
+  /** `why` is the server's message; may be empty. */
   stateIs(state: LiveState, why: string): void;
 }
 
@@ -22,7 +22,7 @@ export class Live {
 
   constructor(private readonly owner: LiveOwner) {}
 
-  /** From now on, for as long as the page is open. */
+  /** Starts. It runs for as long as the page is open. */
   start(): void {
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     this.socket = new WebSocket(`${scheme}//${location.host}/api/v1/live`);
@@ -38,7 +38,7 @@ export class Live {
     };
   }
 
-  /** Tries now to reach a server that is gone. */
+  /** Tries now to reach the server again, instead of at the next try. */
   again(): void {
     if (this.timer === null) return;
     clearTimeout(this.timer);
@@ -56,12 +56,12 @@ export class Live {
     }
   }
 
-  /** Meanwhile: then it tells by itself what there is. */
+  /** Whether the WebSocket is open. It then reports commits by itself. */
   private isBack(): boolean {
     return this.socket?.readyState === WebSocket.OPEN;
   }
 
-  /** Once for each try that failed: the tries are the clock. */
+  /** Sends one request. Called once for each failed try to open the WebSocket. */
   private async poll(): Promise<void> {
     try {
       const { scope } = await ask("notices", { most: 1 }, AbortSignal.timeout(10_000));

@@ -1,13 +1,13 @@
-// The questions of the view that is mounted: one a slot, the newest; and how long they take, so that
-// a live page asks no more often than the server can well answer.
+// The open requests of the mounted view, at most one for each slot. Also measures how long they take, because a live
+// page waits longer after slow answers (pace.ts).
 
 import type { Answers } from "./answers.ts";
 import { ask, type Parameters } from "./api.ts";
 
-/** What becomes of loads, for the frame. */
+/** Receives the outcome of the requests. */
 export interface LoadsOwner {
   failed(error: Error): void;
-  /** No question is open any more, and none of them failed. */
+  /** No request is open any more, and none of this round has failed. */
   settled(): void;
 }
 
@@ -15,8 +15,10 @@ export class Loads {
   private readonly open = new Map<string, AbortController>();
   private hasFailed = false;
   private began = 0;
-  /** Of the last round, from its first question to its last answer, in ms. */
+  /** Length of the last round in ms, from its first request to its last answer. */
   tookMs = 0;
+  /** Time of the last answer, on the clock of performance.now(). */
+  endedMs = 0;
 
   constructor(private readonly owner: LoadsOwner) {}
 
@@ -37,7 +39,7 @@ export class Loads {
     void this.run(slot, control, ask(name, parameters, control.signal), show, failed);
   }
 
-  /** Ends all of them; nothing is shown of them any more. */
+  /** Cancels all requests. Their answers are not shown. */
   abort(): void {
     for (const control of this.open.values()) control.abort();
     this.open.clear();
@@ -61,7 +63,8 @@ export class Loads {
     } finally {
       if (this.open.get(slot) === control) {
         this.open.delete(slot);
-        this.tookMs = performance.now() - this.began;
+        this.endedMs = performance.now();
+        this.tookMs = this.endedMs - this.began;
         if (!this.isBusy && !this.hasFailed) this.owner.settled();
       }
     }

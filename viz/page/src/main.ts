@@ -1,4 +1,4 @@
-// Puts the page together: the address says what to show, commits say when to show it anew.
+// Connects the parts of the page. The address selects what is shown, commits cause refreshes.
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -49,7 +49,7 @@ class Main implements Page {
   private lastRound = 0;
   private isNamed = false;
   private isAskingForName = false;
-  /** A commit was told of, not only known from an answer. */
+  /** Live has reported a commit. */
   private hasHeard = false;
 
   start(): void {
@@ -127,18 +127,20 @@ class Main implements Page {
     this.commit = commit;
     this.showState();
     if (!this.isNamed) void this.askForName();
-    // What the first one tells of was asked for when the page began, unless the run has gone on since.
+    // The page has just loaded the data of the first commit, unless the run has continued since.
     const hasGoneOn = known !== null && (known.run_end_ns !== commit.run_end_ns || known.has_ended !== commit.has_ended);
     if (isFirst && !hasGoneOn) return;
     this.isDue = true;
     this.schedule();
   }
 
-  /** Asks anew when something is due, nobody is still waiting, and the pause is over. */
+  /** Refreshes the view when a refresh is due, no request is open, and the pause is over. */
   private schedule(): void {
     if (!this.isDue || document.hidden || this.timer !== null) return;
     const pause = pauseAfter(this.loads.tookMs);
-    const wait = this.loads.isBusy ? 100 : Math.max(0, this.lastRound + pause - performance.now());
+    // A round without requests ends when it begins.
+    const ended = Math.max(this.lastRound, this.loads.endedMs);
+    const wait = this.loads.isBusy ? 100 : Math.max(0, ended + pause - performance.now());
     this.timer = setTimeout(() => {
       this.timer = null;
       if (this.loads.isBusy) {
@@ -149,7 +151,7 @@ class Main implements Page {
     }, wait) as unknown as number;
   }
 
-  /** The command and the worlds, for the header. They are known when a run begins; worlds may join. */
+  /** Shows command and worlds in the header. Worlds may join later. */
   private nameRun(overview: Answers["overview"]): void {
     this.isNamed = overview.worlds.length > 0;
     this.frame.showRun(overview, this.place);
@@ -157,7 +159,7 @@ class Main implements Page {
     this.showState();
   }
 
-  /** Where no view is about to do so anyhow. */
+  /** Loads the overview for the header, unless the view `overview` does it. */
   private async askForName(): Promise<void> {
     if (this.shownView === "overview" || this.isAskingForName) return;
     this.isAskingForName = true;
@@ -170,7 +172,7 @@ class Main implements Page {
     }
   }
 
-  /** After trouble all is asked anew, also where nothing was committed meanwhile. */
+  /** After an error of the connection the view is refreshed, even without a new commit. */
   private stateIs(state: LiveState, why: string): void {
     const wasInTrouble = said(this.state, this.why, false).trouble !== null;
     this.state = state;

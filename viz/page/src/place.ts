@@ -1,4 +1,4 @@
-// What is chosen on the page, as the part of its address behind '#':
+// What is selected on the page, as the part of its address after '#':
 //
 //   #/ranks?world=1&rank=3&begin=1000000&end=2000000&value=wait
 //
@@ -7,12 +7,12 @@
 export interface Place {
   readonly view: string;
   readonly world: number;
-  /** The rank that is looked at; null: all. */
+  /** The selected rank; null: all. */
   readonly rank: number | null;
-  /** The time that is looked at, in ns of the run; both null: all of it, which grows while it runs. */
+  /** The selected time, in ns of the run; both null: the whole run, which grows while it is live. */
   readonly begin: number | null;
   readonly end: number | null;
-  /** What a view has chosen for itself, by names of its own. */
+  /** The view's own settings. */
   readonly own: Readonly<Record<string, string>>;
 }
 
@@ -20,13 +20,13 @@ export type Change = Partial<Place>;
 
 const kOurs = new Set(["world", "rank", "begin", "end"]);
 
-/** A whole number, or null: addresses are typed by people too. */
+/** A whole number; null if the text is none. People may edit addresses. */
 function whole(text: string | null): number | null {
   if (text === null || !/^-?\d{1,18}$/.test(text)) return null;
   return Number(text);
 }
 
-/** Reads an address's '#...'; what it does not understand is as if it were not there. */
+/** Reads the part after '#'. Invalid parameters are ignored. */
 export function parsePlace(hash: string, home: string): Place {
   const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
   const given = new URLSearchParams(query);
@@ -46,7 +46,7 @@ export function parsePlace(hash: string, home: string): Place {
   };
 }
 
-/** The opposite; what is as always is left out. */
+/** The inverse of parsePlace(). Defaults are left out. */
 export function formatPlace(place: Place): string {
   const query = new URLSearchParams();
   if (place.world !== 0) query.set("world", String(place.world));
@@ -60,7 +60,7 @@ export function formatPlace(place: Place): string {
   return `#/${place.view}${text === "" ? "" : `?${text}`}`;
 }
 
-/** The place after a change. A view's own settings stay only as long as the view. */
+/** The place after a change. If the view changes, its own settings are dropped; if the world changes, the rank. */
 export function changed(place: Place, change: Change): Place {
   const stays = change.view === undefined || change.view === place.view;
   const otherWorld = change.world !== undefined && change.world !== place.world;
@@ -72,7 +72,7 @@ export function changed(place: Place, change: Change): Place {
   };
 }
 
-/** The time of a place as parameters of a question. */
+/** The time of a place as parameters of a request. */
 export function timeOf(place: Place): { begin_ns?: number; end_ns?: number } {
   if (place.begin === null || place.end === null) return {};
   return { begin_ns: Math.round(place.begin), end_ns: Math.round(place.end) };

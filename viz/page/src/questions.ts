@@ -1,4 +1,4 @@
-// Questions that are asked of many a run, ready to be changed. docs/storage-schema.md has the tables.
+// Prepared SQL queries, which the user can change. docs/storage-schema.md has the tables.
 
 export const kQuestions: readonly (readonly [title: string, sql: string])[] = [
   ["Who waits for whom", `SELECT rank, peer AS waits_for, time_ns / 1e9 AS seconds, calls

@@ -5,7 +5,7 @@ export interface Range {
   readonly end: number;
 }
 
-/** Longer or shorter by `factor`, with what is at `at` staying where it is; within `bounds`, and not below `least`. */
+/** The range zoomed by `factor` around `at`; within `bounds`, and not shorter than `least`. */
 export function zoomed(range: Range, factor: number, at: number, bounds: Range, least: number): Range {
   const whole = bounds.end - bounds.begin;
   const length = Math.min(whole, Math.max(least, (range.end - range.begin) * factor));
@@ -13,7 +13,7 @@ export function zoomed(range: Range, factor: number, at: number, bounds: Range, 
   return within({ begin: at - share * length, end: at - share * length + length }, bounds);
 }
 
-/** Moved by a share of its length; stops at the bounds. */
+/** The range moved by a share of its length; it stops at the bounds. */
 export function moved(range: Range, share: number, bounds: Range): Range {
   const by = (range.end - range.begin) * share;
   return within({ begin: range.begin + by, end: range.end + by }, bounds);
@@ -25,14 +25,14 @@ function within(range: Range, bounds: Range): Range {
   return { begin, end: Math.min(bounds.end, begin + length) };
 }
 
-/** 1, 2 or 5 times a power of ten: the least step of which no more than `most` fit into the range. */
+/** The smallest step of 1, 2 or 5 times a power of ten that fits at most `most` times into the range. */
 export function stepOf(range: Range, most: number): number {
   const rough = Math.max(1e-300, range.end - range.begin) / Math.max(1, most);
   const power = 10 ** Math.floor(Math.log10(rough));
   return [1, 2, 5, 10].map((times) => times * power).find((step) => step >= rough * 0.999999)!;
 }
 
-/** The round numbers within a range, and how far they are apart. */
+/** The round numbers within a range, and their distance. */
 export function ticks(range: Range, most: number): { step: number; at: number[] } {
   if (!(range.end > range.begin)) return { step: 1, at: [] };
   const step = stepOf(range, most);

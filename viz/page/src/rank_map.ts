@@ -1,4 +1,4 @@
-// Draws a grid of ranks x time: imbalance above, rows with their ranks, each row's sum at the right.
+// Draws a grid of ranks x time: the imbalance above, rows with their ranks, the sum of each row at the right.
 
 import type { Ranks } from "./answers.ts";
 import { classColour } from "./colours.ts";
@@ -12,7 +12,7 @@ import { ticks, type Range } from "./range.ts";
 import { Surface } from "./surface.ts";
 import type { Page } from "./view.ts";
 
-/** A cell that the pointer is on. */
+/** The cell below the pointer. */
 export interface Spot {
   readonly row: Row;
   readonly column: number;
@@ -27,10 +27,10 @@ export interface RankMapOwner {
 }
 
 const kRight = 84, kAbove = 46, kBelow = 22, kGap = 6;
-/** Room for the names of hosts and ranks, which are as wide as they are, within bounds. */
+/** Minimum and maximum width for the names of hosts and ranks. */
 const kMinLeft = 60, kMaxLeft = 190;
 const kFont = '11px system-ui, "DejaVu Sans", sans-serif';
-/** More would be no wider than two pixels, and make a first paint of 1024 ranks larger than 300 KB. */
+/** With more columns, a column has two pixels at most, and the answer for 1024 ranks is larger than 300 KB. */
 const kMaxColumns = 400;
 
 function nameOf(row: Row): string {
@@ -79,13 +79,13 @@ export class RankMap {
     });
   }
 
-  /** As many slots as there is room for. */
+  /** The number of slots for the width of the drawing. */
   maxColumns(): number {
     this.surface.fit();
     return Math.max(10, Math.min(kMaxColumns, Math.floor(this.width)));
   }
 
-  /** null empties it. */
+  /** Shows a grid; null: only forgets the old one. */
   show(grid: Ranks | null, order: Order): void {
     this.grid = grid;
     if (grid === null) return;
@@ -232,7 +232,7 @@ export class RankMap {
     }
   }
 
-  /** As many names as fit, hosts where they begin, and how much of all each row has. */
+  /** Draws the names of as many ranks as fit, a host's name at its first rank, and a bar with each row's sum. */
   private drawRows(context: CanvasRenderingContext2D): void {
     const { theme } = this.page;
     const tall = this.height / this.rows.length;

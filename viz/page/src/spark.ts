@@ -2,7 +2,7 @@
 
 import { el, svg } from "./dom.ts";
 
-/** A series as an area, from 0 to its own most. `what` is said to those who cannot see it. */
+/** A series as an area, from 0 to its own maximum. `what` is the text for screen readers. */
 export function spark(values: readonly number[], what: string): SVGSVGElement {
   const width = 120, height = 22;
   const most = Math.max(1e-300, ...values);
@@ -18,7 +18,7 @@ export function spark(values: readonly number[], what: string): SVGSVGElement {
     svg("title", {}, what), svg("path", { d: path }));
 }
 
-/** Bars of equal width, one a class of a histogram, with what each is in its title. */
+/** Bars of equal width, one for each class of a histogram. The title of a bar has its values. */
 export function bars(classes: readonly { share: number; what: string }[], what: string): SVGSVGElement {
   const width = 120, height = 22;
   const most = Math.max(1e-300, ...classes.map((one) => one.share));
@@ -26,7 +26,7 @@ export function bars(classes: readonly { share: number; what: string }[], what: 
   return svg("svg", { class: "spark", viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
                       "aria-label": what },
     ...classes.map((one, number) => {
-      // What is there at all can be seen.
+      // A class with calls always has a visible bar.
       const tall = one.share <= 0 ? 0 : Math.max(1.5, (height - 1) * one.share / most);
       return svg("rect", { x: (number * step).toFixed(2), y: (height - tall).toFixed(2),
                            width: Math.max(0.5, step - 0.6).toFixed(2), height: tall.toFixed(2) },
@@ -34,12 +34,12 @@ export function bars(classes: readonly { share: number; what: string }[], what: 
     }));
 }
 
-/** A share of 0 to 1, as a bar and as text. */
+/** A share from 0 to 1, as a bar and as text. */
 export function metered(share: number, text: string): HTMLElement {
   return el("span", { class: "with-meter" }, meter(share), el("span", {}, text));
 }
 
-/** A bar of a share of 0 to 1, beside a number. */
+/** A bar for a share from 0 to 1. */
 export function meter(share: number): HTMLElement {
   const inner = el("span", { class: "meter-inner" });
   inner.style.width = `${(100 * Math.max(0, Math.min(1, share))).toFixed(1)}%`;

@@ -1,4 +1,4 @@
-// Draws a matrix of ranks as a square: rows down, columns to the right, both from the lowest rank on.
+// Draws a matrix of ranks: rows downwards, columns to the right, both beginning with the lowest rank.
 
 import type { Matrix } from "./answers.ts";
 import { fill } from "./dom.ts";
@@ -9,7 +9,7 @@ import { ticks } from "./range.ts";
 import { Surface } from "./surface.ts";
 import type { Page } from "./view.ts";
 
-/** A cell, by its first ranks. */
+/** A cell; `row` and `column` are the first ranks of its blocks. */
 export interface Pair {
   readonly row: number;
   readonly column: number;
@@ -20,15 +20,15 @@ export interface Pair {
 export interface SquareOwner {
   hovers(hint: Hint, event: MouseEvent, pair: Pair): void;
   clicked(pair: Pair): void;
-  /** Ranks of a box that was drawn; the ends are exclusive. */
+  /** The user has drawn a box around these ranks; the ends are exclusive. */
   chose(firstRow: number, endRow: number, firstColumn: number, endColumn: number): void;
 }
 
 const kLeft = 52, kAbove = 34, kMargin = 8;
 const kFont = '11px system-ui, "DejaVu Sans", sans-serif';
-/** The most that the server gives a side. */
+/** The server's maximum for each side. */
 const kMaxBlocks = 512;
-/** Of a logarithmic scale: the least value can be told from nothing. */
+/** On a logarithmic scale the smallest value has this share, so that it differs from an empty cell. */
 const kLeastShare = 0.15;
 
 function cellsOf({ value, first_row, end_row, first_column, end_column, block }: Matrix): string {
@@ -45,7 +45,7 @@ export class Square {
   /** The smallest value above 0 and the largest one. */
   least = 0;
   most = 0;
-  /** The share of the scale that stands for the least. */
+  /** The share of the scale that stands for the smallest value. */
   leastShare = 0;
 
   constructor(parent: HTMLElement, private readonly page: Page, private readonly owner: SquareOwner) {
@@ -71,14 +71,14 @@ export class Square {
     });
   }
 
-  /** As many as have a pixel each. */
+  /** The number of blocks with at least one pixel each. */
   maxBlocks(): number {
     this.surface.fit();
     return Math.max(16, Math.min(kMaxBlocks, Math.floor(this.size)));
   }
 
   show(matrix: Matrix, pairs: readonly Pair[], valueOf: (pair: Pair) => number, isLogarithmic: boolean): void {
-    if (this.matrix === null || cellsOf(this.matrix) !== cellsOf(matrix)) this.hint.hide();  // It tells of other cells.
+    if (this.matrix === null || cellsOf(this.matrix) !== cellsOf(matrix)) this.hint.hide();  // Its cell is gone.
     this.matrix = matrix;
     this.pairs = new Map(pairs.map((pair) => [this.key(pair.row, pair.column), pair]));
     const values = pairs.map(valueOf).filter((value) => value > 0);
@@ -119,7 +119,7 @@ export class Square {
     return Math.max(1, Math.min(this.surface.width - kLeft, this.surface.height - kAbove) - kMargin);
   }
 
-  /** Cells are squares, also when a part of the ranks is not. */
+  /** Cells are squares, even if the selected part of the matrix is not. */
   private get cell(): number {
     return this.size / Math.max(1, this.rows, this.columns);
   }

@@ -1,20 +1,20 @@
-// How news of the run comes, in words: a short one beside the command, and where something is wrong a
-// sentence that says what to do.
+// The state of the connection to the server in words: a short word for the header, and for an error a sentence that
+// says what to do.
 
 /**
- * How news comes now. "refused": the server does not know this browser's token. "removed", "unreadable": the
- * server is there, the run's file is not, or is not what it was.
+ * The state of the connection. "refused": the server does not know this browser's token. "removed": the run's file no
+ * longer exists. "unreadable": the server cannot read the file.
  */
 export type LiveState =
   "connecting" | "live" | "polling" | "refused" | "removed" | "unreadable" | "unreachable";
 
 export interface Said {
-  /** Beside the command, and which of the style sheet's marks it has. */
+  /** The word in the header, and its mark in the style sheet. */
   readonly text: string;
   readonly mark: LiveState | "ended";
-  /** What it means, for those who ask. */
+  /** A sentence that is shown on hovering. */
   readonly title: string;
-  /** What is wrong and what to do; null: nothing is. */
+  /** What is wrong and what to do; null: nothing is wrong. */
   readonly trouble: string | null;
 }
 
@@ -25,7 +25,7 @@ export const kRefused = "The server does not know this browser: it was started a
   " for a run that lives, xylem view FILE for one that has ended.";
 export const kUnreachable = "The server does not answer. If xylem view has ended, start it again: what the run has stored is in its file.";
 
-/** `why` is what the server has said, or nothing. */
+/** `why` is the server's message; may be empty. */
 export function said(state: LiveState, why: string, hasEnded: boolean): Said {
   const bad = (text: string, trouble: string): Said => ({ text, mark: state, title: trouble, trouble });
   const well = (text: string, title: string): Said => ({ text, mark: state, title, trouble: null });
@@ -53,11 +53,11 @@ export function said(state: LiveState, why: string, hasEnded: boolean): Said {
   }
 }
 
-/** The state that an answer to the question for news tells of, by its status; 0: there was none. */
+/** The state for the HTTP status of an answer; 0: there was no answer. */
 export function stateOf(status: number): LiveState {
   if (status === 0) return "unreachable";
   if (status === 401) return "refused";
   if (status === 404) return "removed";
-  // A slow server is one all the same.
+  // The server is slow, but it answers.
   return status === 504 ? "polling" : "unreadable";
 }

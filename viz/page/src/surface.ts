@@ -1,4 +1,4 @@
-// A canvas that fills its box at the screen's own resolution.
+// A canvas that fills its box, at the resolution of the screen.
 
 import { el } from "./dom.ts";
 
@@ -10,7 +10,7 @@ export class Surface {
   height = 0;
   private readonly observer: ResizeObserver;
 
-  /** `label` says what it shows to those who cannot see it; `resized` is called when it must be drawn anew. */
+  /** `label` is the text for screen readers. `resized` is called when the canvas must be drawn again. */
   constructor(label: string, resized: () => void) {
     this.element = el("canvas", { role: "img", "aria-label": label, tabindex: 0 });
     this.context = this.element.getContext("2d", { alpha: false })!;
@@ -20,7 +20,7 @@ export class Surface {
     this.observer.observe(this.element);
   }
 
-  /** Takes the size of its box. True when that has changed it, which empties it. */
+  /** Sets the canvas to the size of its box. Returns true if the size has changed; the canvas is then empty. */
   fit(): boolean {
     const box = this.element.getBoundingClientRect();
     const ratio = devicePixelRatio || 1;
@@ -38,7 +38,7 @@ export class Surface {
     this.element.setAttribute("aria-label", text);
   }
 
-  /** Where a pointer is, in its own pixels. */
+  /** The position of a pointer in the canvas's own pixels. */
   at(event: MouseEvent): { x: number; y: number } {
     const box = this.element.getBoundingClientRect();
     return { x: event.clientX - box.left, y: event.clientY - box.top };

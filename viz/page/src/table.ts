@@ -3,34 +3,34 @@
 import { el, fill, type Child } from "./dom.ts";
 
 export interface Column<Row> {
-  /** Its name for programs: cells carry it as data-column. */
+  /** Name for programs: the attribute data-column of the cells. */
   readonly id: string;
   readonly head: string;
-  /** What the column is, in a sentence; shown when the pointer rests on the head. */
+  /** A sentence about the column; shown when the pointer is on the head. */
   readonly title?: string;
   /** Numbers are at the right. */
   readonly isNumber?: boolean;
   cell(row: Row): Child;
-  /** What is sorted by; without it the column is not. */
+  /** The value by which rows are sorted. Without it the column cannot be sorted. */
   value?(row: Row): number | bigint | string | null;
 }
 
 export interface TableOptions<Row> {
-  /** What the table is, for those who cannot see it. */
+  /** The title for screen readers. */
   readonly caption: string;
   readonly sortedBy?: string;
   readonly isDescending?: boolean;
-  /** Called with a row that is clicked, or chosen by Enter. */
+  /** Called for a row that the user clicks, or selects with Enter. */
   choose?(row: Row): void;
-  /** What is said of a row on hovering. */
+  /** The text that is shown when the pointer is on a row. */
   hint?(row: Row): string;
 }
 
-/** Smaller, equal or larger; what is not there comes last. */
-export function compare(a: number | bigint | string | null, b: number | bigint | string | null): number {
+/** Negative, 0 or positive, for ascending order (1) or descending order (-1). null comes last in both. */
+export function compare(a: number | bigint | string | null, b: number | bigint | string | null, order: 1 | -1 = 1): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
-  if (typeof a === "string" || typeof b === "string") return String(a).localeCompare(String(b));
-  return a < b ? -1 : a > b ? 1 : 0;
+  if (typeof a === "string" || typeof b === "string") return order * String(a).localeCompare(String(b));
+  return a < b ? -order : a > b ? order : 0;
 }
 
 export class Table<Row> {
@@ -62,7 +62,7 @@ export class Table<Row> {
     this.rows = rows;
     const by = this.columns.find((column) => column.id === this.sortedBy)?.value;
     const order = this.isDescending ? -1 : 1;
-    const sorted = by ? [...rows].sort((a, b) => order * compare(by(a), by(b))) : rows;
+    const sorted = by ? [...rows].sort((a, b) => compare(by(a), by(b), order)) : rows;
     fill(this.body, ...sorted.map((row) => this.line(row)));
   }
 

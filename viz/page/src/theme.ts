@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, or as the switch says, which the browser keeps.
+// Light or dark: the setting of the system, or the choice of the user, which the browser stores.
 
 import type { Theme } from "./colours.ts";
 
@@ -9,11 +9,11 @@ function chosen(): string | null {
   try {
     return localStorage.getItem(kStored);
   } catch {
-    return null;  // A browser that keeps nothing.
+    return null;  // The browser does not allow storage.
   }
 }
 
-/** Puts the theme on the page, and reads the colours that the style sheet gives it. */
+/** Applies the theme to the page, and reads its colours from the style sheet. */
 export function applyTheme(): Theme {
   const isDark = (chosen() ?? (kDark.matches ? "dark" : "light")) === "dark";
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
@@ -33,11 +33,11 @@ export function switchTheme(now: Theme): void {
   try {
     localStorage.setItem(kStored, now.isDark ? "light" : "dark");
   } catch {
-    // It stays as the system has it.
+    // The theme stays that of the system.
   }
 }
 
-/** Calls when the system changes between day and night. */
+/** Calls `changed` when the system changes between light and dark. */
 export function watchTheme(changed: () => void): void {
   kDark.addEventListener("change", changed);
 }

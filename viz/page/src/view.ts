@@ -1,9 +1,8 @@
 // The contract between the frame and its views.
 //
-// A view is an object of this module's type `View`, listed in views/all.ts. The frame mounts one at a
-// time, below the header and the tabs, and tells it by refresh() that something has changed: the
-// run's file, the place in the address, the theme, or its size. A view keeps nothing that matters:
-// what is chosen stands in the place, so that an address shows the same to somebody else.
+// A view is an object of this module's type `View`, listed in views/all.ts. The frame mounts one view at a time,
+// below the header and the tabs. It calls refresh() when something has changed: the run's file, the place in the
+// address, or the theme. The selection is in the place, so an address shows the same to somebody else.
 //
 //   export const hosts: View = {
 //     id: "hosts", title: "Hosts",
@@ -12,7 +11,8 @@
 //       root.append(list);
 //       return {
 //         refresh() {
-//           page.load("hosts", "hosts", {}, (answer) => fill(list, answer.hosts));
+//           page.load("hosts", "hosts", {}, (answer) =>
+//             fill(list, ...answer.hosts.map((host) => el("li", {}, host.host))));
 //         },
 //         unmount() {},
 //       };
@@ -29,36 +29,37 @@ export interface View {
   readonly id: string;
   /** Its name on the tab. */
   readonly title: string;
-  /** Builds it inside `root`, which is empty and fills the page. refresh() follows at once. */
+  /** Builds the view inside `root`, which is empty. The frame calls refresh() right after this. */
   mount(root: HTMLElement, page: Page): Mounted;
 }
 
 /** A key that works while a view is shown; `?` lists it. */
 export interface Key {
-  /** As KeyboardEvent.key has it. Digits, "?" and "Escape" are the frame's. */
+  /** A value of KeyboardEvent.key. Digits, "t", "?" and "Escape" belong to the frame. */
   readonly key: string;
   readonly what: string;
   press(): void;
 }
 
 export interface Mounted {
-  /** Asks for what it shows, and draws it when it comes. May be called at any time. */
+  /** Requests the data of the view, and draws it when it arrives. May be called at any time. */
   refresh(): void;
-  /** Ends what would outlive `root`: observers, listeners on the window. Loads end by themselves. */
+  /** Ends everything that would outlive `root`: observers, listeners on the window. The frame cancels loads. */
   unmount(): void;
   readonly keys?: readonly Key[];
 }
 
 /** What the frame does for a view. */
 export interface Page {
-  /** What is chosen now. */
+  /** The current selection. */
   readonly place: Place;
-  /** The theme that is shown now, for canvases; elements are coloured by the style sheet. */
+  /** The current theme, for canvases. The style sheet colours all other elements. */
   readonly theme: Theme;
 
   /**
-   * Changes what is chosen; what `change` does not name stays, except the views' own settings when the
-   * view changes. "push" makes a step that the Back button undoes; "replace" does not, for changes by the dozen.
+   * Changes the selection. Parts that `change` does not name stay, with two exceptions: a new view drops the old
+   * view's own settings, and a new world drops the rank. With "push" the Back button undoes the change. Use "replace"
+   * for many small changes.
    */
   go(change: Change, how?: "push" | "replace"): void;
 
@@ -66,9 +67,9 @@ export interface Page {
   link(change: Change): string;
 
   /**
-   * Asks the server, and gives the answer to `show` unless the view is gone or has asked again
-   * under the same `slot`, which ends the older question. When it fails, the frame says so above the view,
-   * and `show` is not called; what was drawn stays. With `failed` the view says so itself.
+   * Sends a request to the server, and calls `show` with the answer. A new request with the same `slot` cancels the
+   * older one; leaving the view cancels all. If the request fails, `show` is not called, and the frame shows the
+   * error above the view. If `failed` is given, it is called instead.
    */
   load<Name extends keyof Answers>(
     slot: string, name: Name, parameters: Parameters, show: (answer: Answers[Name]) => void,

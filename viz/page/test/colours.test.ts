@@ -6,7 +6,7 @@ import { inkOn } from "../src/timeline/labels.ts";
 
 type Three = readonly [number, number, number];
 
-/** What each kind of colour vision makes of linear RGB (Machado, Oliveira and Fernandes 2009, severity 1). */
+/** Linear RGB as people with each kind of colour vision see it (Machado, Oliveira and Fernandes 2009, severity 1). */
 const kVision: Readonly<Record<string, readonly Three[]>> = {
   usual: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
   protanopia: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
@@ -26,7 +26,7 @@ function seen(colour: string, vision: readonly Three[]): Three {
   return [r!, g!, b!];
 }
 
-/** CIE L*a*b* of D65: how far two are apart is about how different they look; 2 can just be told. */
+/** CIE L*a*b* for D65: the distance of two colours is about how different they look; people can just see 2. */
 function lab([r, g, b]: Three): Three {
   const root = (value: number): number => value > 216 / 24389 ? Math.cbrt(value) : (24389 / 27 * value + 16) / 116;
   const x = root((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505);

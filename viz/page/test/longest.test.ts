@@ -68,7 +68,7 @@ test("what the scene has not is asked for once, of just these ranks and this tim
   longest.forget();
   longest.tell(scene, view, 3, false);
   assert.equal(asked.length, 2);
-  // The page asks anew after a failure: so is this.
+  // The page asks again after a failure, and so does this list.
   longest.retry();
   longest.tell(scene, view, 3, false);
   assert.equal(asked.length, 3);

@@ -14,10 +14,14 @@ test("addresses leave out what is not given, and encode what is", () => {
   assert.equal(address("functions", { distribution: true }), "/api/v1/functions?distribution=1");
 });
 
-test("a quick server is asked twice a second, a slow one a sixth of the time", () => {
+test("a quick server is asked twice a second at most, a slow one is busy a sixth of the time", () => {
   assert.equal(pauseAfter(3), 500);
   assert.equal(pauseAfter(1000), 5000);
   assert.ok(pauseAfter(1e9) <= 30_000);
+  for (const tookMs of [100, 1000, 6000]) {
+    const share = tookMs / (tookMs + pauseAfter(tookMs));  // A pause begins when a round ends.
+    assert.ok(share <= 1 / 6 + 1e-9, `${tookMs} ms: ${share}`);
+  }
 });
 
 test("a server that is gone is tried less and less often, but always again", () => {
@@ -54,6 +58,7 @@ test("much stands out from the surface in either theme", () => {
 test("what is not there is sorted behind all that is", () => {
   assert.deepEqual([3, null, 1].sort(compare), [1, 3, null]);
   assert.deepEqual(["b", null, "a"].sort(compare), ["a", "b", null]);
+  assert.deepEqual([3, null, 1, 5].sort((a, b) => compare(a, b, -1)), [5, 3, 1, null], "what is unknown stays last");
   assert.equal(compare(2n ** 60n, 5), 1);
 });
 

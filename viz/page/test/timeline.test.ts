@@ -25,7 +25,7 @@ function answer(calls: Call[], more: Partial<Timeline> = {}): Timeline {
     windows: { value: "mpi", unit: "ns", world_size: 0, slot_ns: 0, columns: 0, rows: [] }, ...more };
 }
 
-/** The same numbers each time. */
+/** Random numbers, the same in each run. */
 function random(seed: number): () => number {
   return () => {
     seed = (seed * 1103515245 + 12345) % 2147483648;

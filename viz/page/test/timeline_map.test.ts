@@ -10,7 +10,7 @@ import {
 const bounds = { beginNs: 0, endNs: 1e9, ranks: 64 };
 const view = { beginNs: 4e8, endNs: 6e8, firstRank: 16, endRank: 32 };
 
-/** The same numbers each time. */
+/** Random numbers, the same in each run. */
 function random(seed: number): () => number {
   return () => {
     seed = (seed * 1103515245 + 12345) % 2147483648;

@@ -11,7 +11,7 @@ function node(id: number, parent: number | null, role: string, more: Partial<Tre
            silent_ns: null, reason: null, ...more };
 }
 
-/** A front end, so many communication processes, each with so many back ends of two ranks. */
+/** A front end, and communication processes that each have back ends with two ranks. */
 function wide(inner: number, leaves: number): TreeNode[] {
   const nodes = [node(0, null, "front_end")];
   for (let at = 1; at <= inner; ++at) nodes.push(node(at, 0, "comm_process"));

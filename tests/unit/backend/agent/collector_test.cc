@@ -38,17 +38,17 @@ class CollectorTest : public ::testing::Test {
   }
 
   /// A call that completed some receives, and a record of each.
-  void wait_for_all(int completions) {
+  void wait_for_all(int completions, std::uint64_t duration = 900) {
     HandMadeCall call;
     call.function = kWaitall;
     call.begin = call_end_ + 100;
-    call.end = call_end_ = call.begin + 900;
+    call.end = call_end_ = call.begin + duration;
     process_.write(0, call);
     call.kind = capture::RecordKind::kCompletion;
     call.calls = 0;
     call.flags = capture::kRecordReceive;
     for (int i = 0; i < completions; ++i) {
-      call.peer = i;
+      call.peer = i % kPeers;
       process_.write(0, call);
     }
   }
@@ -76,6 +76,7 @@ class CollectorTest : public ::testing::Test {
   }
 
   static constexpr std::uint32_t kRingRecords = 8192;
+  static constexpr int kPeers = 900;  // Their waits fit into the smallest journal.
   Nanos now_ = 5 * kSecond;
   std::uint64_t call_end_ = 1 * kSecond;
   testing::Memory memory_;
@@ -99,6 +100,19 @@ TEST_F(CollectorTest, CompletionsThatAreMoreThanABatchShareTheTimeOfTheirCall) {
   for (const wire::WaitRow& wait : window.waits) {
     EXPECT_EQ(wait.calls, 3u);
     EXPECT_EQ(wait.time_ns, 3u * (900 / kCompletions)) << "peer " << raw(wait.peer);
+  }
+}
+
+TEST_F(CollectorTest, CompletionsThatAreReadInPartsShareTheTimeOfTheirCall) {
+  constexpr int kCompletions = 2500;
+  static_assert(kCompletions > 2 * WindowBuilder::kLargestGroup);
+  wait_for_all(kCompletions, kCompletions * 1000);
+  for (int drains = 0; drains < 3; ++drains) left_over();
+  const wire::ProfileWindow window = seal();
+  ASSERT_EQ(window.waits.size(), std::size_t{kPeers});
+  for (const wire::WaitRow& wait : window.waits) {
+    EXPECT_EQ(wait.calls, raw(wait.peer) < kCompletions % kPeers ? 3u : 2u);
+    EXPECT_EQ(wait.time_ns, 1000 * wait.calls) << "peer " << raw(wait.peer);
   }
 }
 

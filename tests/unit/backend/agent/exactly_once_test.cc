@@ -10,6 +10,7 @@
 #include "backend/agent/agent.h"
 #include "base/log.h"
 #include "tests/support/agent_host.h"
+#include "tests/support/seeds.h"
 
 namespace xylem::backend {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 using testing::AgentHost;
 using testing::HandMadeCall;
 using testing::HandMadeSegment;
+using testing::seeds_to_try;
 using testing::StoredSums;
 
 class ExactlyOnceTest : public ::testing::Test {
@@ -166,7 +168,7 @@ void live_and_die(Schedule& pick, std::size_t journal_bytes, std::uint64_t ack_o
 }
 
 TEST_F(ExactlyOnceTest, WhateverDiesEveryRecordIsStoredExactlyOnce) {
-  for (unsigned seed = 1; seed <= 1500; ++seed) {
+  for (unsigned seed = 1; seed <= seeds_to_try(1500); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Schedule pick(seed);
     live_and_die(pick, 4u << 20, 3);
@@ -175,7 +177,7 @@ TEST_F(ExactlyOnceTest, WhateverDiesEveryRecordIsStoredExactlyOnce) {
 }
 
 TEST_F(ExactlyOnceTest, WhenTheJournalIsFullWhatIsGivenUpIsCountedExactlyOnce) {
-  for (unsigned seed = 1; seed <= 700; ++seed) {
+  for (unsigned seed = 1; seed <= seeds_to_try(700); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Schedule pick(seed);
     live_and_die(pick, Journal::kSmallest, 20);
@@ -186,7 +188,7 @@ TEST_F(ExactlyOnceTest, WhenTheJournalIsFullWhatIsGivenUpIsCountedExactlyOnce) {
 // A process that scribbles over its whole header and its rings while the agent works on it: another
 // process of the same host is counted exactly all the same.
 TEST_F(ExactlyOnceTest, HostileProcessSpoilsNothingButItsOwnNumbers) {
-  for (unsigned seed = 1; seed <= 60; ++seed) {
+  for (unsigned seed = 1; seed <= seeds_to_try(60); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Schedule pick(seed);
     AgentHost host(Journal::kSmallest * 64);

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "base/log.h"
 #include "tests/support/fake_network.h"
@@ -228,6 +229,38 @@ TEST_F(ExecSeriesTest, AProgramThatDoesNotEndThoughItIsKilledIsToldOfOnce) {
   EXPECT_FALSE(run());
   ASSERT_EQ(said_.size(), 2u);
   EXPECT_THAT(said_[1], HasSubstr("took longer"));
+  EXPECT_EQ(only_child(), 0);
+}
+
+TEST_F(ExecSeriesTest, AProgramThatPrintsTooMuchAndDoesNotEndIsToldOfSoonAfterItIsKilled) {
+  spec_.timeout_ns = 3600 * kSecond;
+  service("exec yes garbage\n");
+  series_->begin(network_, now_);
+  const int program = only_child();
+  ASSERT_GT(program, 0);
+  if (::ptrace(PTRACE_SEIZE, program, nullptr, PTRACE_O_TRACEEXIT) != 0) {
+    GTEST_SKIP() << "must not trace: " << std::strerror(errno);
+  }
+  now_ += kSecond;
+  siginfo_t stopped{};
+  const Nanos deadline = monotonic_now() + 30 * kSecond;
+  // It stops where it would end, because it was killed.
+  while (stopped.si_pid == 0 && monotonic_now() < deadline) {
+    for (const int fd : std::set(network_.watched)) {
+      pollfd readable{fd, POLLIN, 0};
+      if (::poll(&readable, 1, 5) > 0) series_->on_readable(network_, fd, now_);
+    }
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(program), &stopped, WSTOPPED | WNOHANG | WNOWAIT),
+              0);
+  }
+  ASSERT_EQ(stopped.si_pid, program);
+  EXPECT_EQ(series_->next_due(), now_ + ExecSeries::kLongestDeath);
+  series_->take(network_, now_ + ExecSeries::kLongestDeath);
+  ASSERT_EQ(said_.size(), 1u);
+  EXPECT_THAT(said_[0], HasSubstr("was killed and does not end"));
+  EXPECT_THAT(said_[0], HasSubstr("256 KiB"));
+  ::ptrace(PTRACE_DETACH, program, nullptr, nullptr);
+  EXPECT_FALSE(run());
   EXPECT_EQ(only_child(), 0);
 }
 

@@ -289,7 +289,7 @@ TEST_F(ServicesTest, NamesThatComeAndGoAreNotToldForEver) {
   EXPECT_EQ(std::ranges::count_if(said, is_of_it), 1);
 }
 
-TEST_F(ServicesTest, ProcessesAreToldByTheirLanesAndThoseFoundElsewhereAreAnnounced) {
+TEST_F(ServicesTest, SamplesOfAProcessBelongToTheRankOfItsLane) {
   control_.services = {{"process", "", kSecond, kSecond}};
   open_store();
   BackEnd host(LeafId{1});
@@ -299,14 +299,23 @@ TEST_F(ServicesTest, ProcessesAreToldByTheirLanesAndThoseFoundElsewhereAreAnnoun
                                               "1 0 0 0 0 0\n";
   start(host);
   wire::ProcessRow row;
-  row.lane = kFirstFoundLane;
+  row.lane = Lane{1};
   row.pid = 77;
   row.initialised = true;
   row.world_key = {1};
   row.rank = Rank{2};
   row.world_size = 4;
   row.program = "app";
-  host.services->add(row, ProcessWatch::Announced::kHere);
+  wire::Registration registration;
+  registration.host = "node";
+  registration.processes = {row};
+  Draft draft;
+  draft.packet.id = {
+      wire::kRegistrationStream, kLeafLane, host.journal->next_wave(wire::kRegistrationStream),
+      host.journal->next_wave(wire::kRegistrationStream) + 1, IntervalSet::of(raw(host.leaf))};
+  draft.packet.payload = wire::encode(registration);
+  ASSERT_TRUE(host.journal->append(draft));
+  host.services->add(row.lane, row.pid);
   host.network.now = 100 * kSecond;
   run_until(host, 101 * kSecond);
   deliver(host);

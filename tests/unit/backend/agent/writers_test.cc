@@ -113,6 +113,24 @@ TEST_F(WritersTest, ASharedFunctionTableIsJournalledOnce) {
   EXPECT_TRUE(registrations()[1].functions.empty());
 }
 
+TEST_F(WritersTest, AFunctionTableThatAFullJournalRefusedIsJournalledLater) {
+  RegistrationWriter writer("host", packets_, processes_);
+  for (const std::size_t bytes : {4000, 1}) {
+    Draft filler = draft_of(0, bytes);
+    filler.packet.id.stream = wire::kRegistrationStream;  // These are never given up.
+    do {
+      filler.packet.id.wave = packets_.next_wave(wire::kRegistrationStream);
+      filler.packet.id.wave_end = filler.packet.id.wave + 1;
+    } while (packets_.write(filler, now_));
+  }
+  EXPECT_FALSE(writer.announce(drain()));
+  for (const PacketKey& key : journal_.keys()) journal_.acknowledge(key);
+  EXPECT_TRUE(writer.announce(drain()));
+  ASSERT_EQ(registrations().size(), 2u);
+  EXPECT_FALSE(registrations()[0].functions.empty());
+  EXPECT_TRUE(registrations()[1].functions.empty());
+}
+
 TEST_F(WritersTest, AProcessThatCannotBeWatchedIsAnnouncedAndFinished) {
   RegistrationWriter writer("host", packets_, processes_);
   wire::ProcessRow row;

@@ -179,6 +179,44 @@ TEST(WindowBuilder, TakesAGroupThatIsTooLargeInParts) {
   EXPECT_EQ(builder.add(Lane{1}, many, false), many.size());
 }
 
+TEST(WindowBuilder, PartsOfALargeGroupShareTheTimeOfTheirCall) {
+  constexpr std::size_t kPart = WindowBuilder::kLargestGroup;
+  constexpr Nanos kTime = 10 * (2 * kPart + 512);
+  WindowBuilder builder(kBuildingLeaf);
+  builder.open(0, kSecond);
+  const auto part = [](std::size_t size, std::int32_t peer) {
+    return std::vector<TimedRecord>(size, completion(7, 5, 5 + kTime, peer));
+  };
+  EXPECT_EQ(builder.add(Lane{1}, part(kPart, 1), false), kPart);
+  EXPECT_EQ(builder.add(Lane{1}, part(kPart, 2), false), kPart);
+  EXPECT_EQ(builder.add(Lane{1}, part(512, 1), false), 0u);
+  EXPECT_EQ(builder.add(Lane{1}, part(512, 1), true), 512u);
+  for (int times = 0; times < 2; ++times) {  // The journal may have been full.
+    const auto window = builder.build();
+    ASSERT_EQ(window.waits.size(), 2u);
+    EXPECT_EQ(window.waits[0].time_ns, 10 * (kPart + 512));
+    EXPECT_EQ(window.waits[0].calls, kPart + 512);
+    EXPECT_EQ(window.waits[1].time_ns, 10 * kPart);
+  }
+  builder.clear();
+  EXPECT_EQ(builder.add(Lane{1}, part(kPart, 3), false), kPart);
+  const auto rest = builder.build();
+  ASSERT_EQ(rest.waits.size(), 1u);
+  EXPECT_EQ(rest.waits[0].calls, kPart);
+  EXPECT_EQ(rest.waits[0].time_ns, 0u) << "the window before has the whole time";
+}
+
+TEST(WindowBuilder, EachLargeGroupHasItsOwnTime) {
+  constexpr std::size_t kPart = WindowBuilder::kLargestGroup;
+  WindowBuilder builder(kBuildingLeaf);
+  builder.open(0, kSecond);
+  for (const Nanos begin : {0, 10'000, 20'000}) {
+    const std::vector<TimedRecord> part(kPart, completion(7, begin, begin + 2 * kPart, 1));
+    EXPECT_EQ(builder.add(Lane{1}, part, false), kPart);
+  }
+  EXPECT_EQ(builder.build().waits.at(0).time_ns, 3 * 2 * kPart);
+}
+
 TEST(WindowBuilder, CallsWithoutARecordTakeTheTimeOfThoseBeforeAndAreMarked) {
   WindowBuilder builder = opened();
   builder.add(Lane{1}, std::vector{timed_call(1, 0, 10)}, true);

@@ -42,5 +42,13 @@ TEST(AlertOptions, RefuseWhatIsNoThresholdAndSayWhere) {
   EXPECT_THAT(read("[alerts]\nstall = \"1s\"\n").error().message, HasSubstr("not 'stall'"));
 }
 
+TEST(AlertOptions, AreASection) {
+  EXPECT_TRUE(read("[alerts]\n"));
+  const auto limits = read("\nalerts = 1\n");
+  ASSERT_FALSE(limits);
+  EXPECT_EQ(limits.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(limits.error().message, StartsWith("x.toml:2: alerts is a section"));
+}
+
 }  // namespace
 }  // namespace xylem::storage

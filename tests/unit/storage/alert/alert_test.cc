@@ -33,11 +33,9 @@ class AlertRulesTest : public ::testing::Test {
   void next(const std::vector<Share>& shares) {
     const Nanos begin = now_;
     now_ += kAlertWindow;
-    for (std::uint64_t rank = 0; rank < shares.size(); ++rank) {
+    for (std::uint32_t rank = 0; rank < shares.size(); ++rank) {
       const Share& share = shares[rank];
-      WindowNote note{
-          kWorld, rank,           LeafId{static_cast<std::uint32_t>(rank)}, begin, now_, 0, 0, 0,
-          0,      "MPI_Allreduce"};
+      WindowNote note{kWorld, Rank{rank}, LeafId{rank}, begin, now_, 0, 0, 0, 0, "MPI_Allreduce"};
       note.calls = share.calls;
       note.mpi_ns = static_cast<std::uint64_t>(share.mpi * kAlertWindow);
       note.collective_ns = static_cast<std::uint64_t>(share.collective * kAlertWindow);
@@ -53,14 +51,13 @@ class AlertRulesTest : public ::testing::Test {
     for (const Nanos end = now_ + length; now_ < end;) next(shares);
   }
   /// As an agent tells it of a rank that has made no call since then.
-  void silent(std::uint64_t rank, Nanos since, const std::string& inside, bool stopped = false) {
-    rules_.note_silence({kWorld, rank, LeafId{static_cast<std::uint32_t>(rank)}, since, ++captured_,
-                         inside, stopped, inside.empty()});
+  void silent(std::uint32_t rank, Nanos since, const std::string& inside, bool stopped = false) {
+    rules_.note_silence(
+        {kWorld, Rank{rank}, LeafId{rank}, since, ++captured_, inside, stopped, inside.empty()});
   }
   /// It cannot say whether a call is under way.
-  void silent_somewhere(std::uint64_t rank, Nanos since) {
-    rules_.note_silence({kWorld, rank, LeafId{static_cast<std::uint32_t>(rank)}, since, ++captured_,
-                         "", false, false});
+  void silent_somewhere(std::uint32_t rank, Nanos since) {
+    rules_.note_silence({kWorld, Rank{rank}, LeafId{rank}, since, ++captured_, "", false, false});
   }
   /// Of a kind that has been raised once.
   Alert the(AlertKind kind) const {
@@ -100,7 +97,7 @@ TEST_F(AlertRulesTest, ASlowRankIsTheOneThatTheOthersWaitFor) {
   for (const AlertKind kind : {AlertKind::kImbalance, AlertKind::kLate}) {
     const auto found = alerts(kind);
     ASSERT_EQ(found.size(), 1u) << alert_kind_name(kind);
-    EXPECT_EQ(found[0].rank, 0u);
+    EXPECT_EQ(found[0].rank, Rank{0});
     EXPECT_EQ(found[0].until_ns, std::nullopt);
     EXPECT_GT(found[0].value, 0.6);
     EXPECT_EQ(found[0].threshold, 0.3);
@@ -137,9 +134,9 @@ TEST_F(AlertRulesTest, WhenAnotherRankBecomesTheSlowOneThatIsAnotherAlert) {
   run(30 * kSecond, {kWaits, kWaits, kBusy});
   const auto found = alerts(AlertKind::kImbalance);
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].rank, 0u);
+  EXPECT_EQ(found[0].rank, Rank{0});
   EXPECT_TRUE(found[0].until_ns);
-  EXPECT_EQ(found[1].rank, 2u);
+  EXPECT_EQ(found[1].rank, Rank{2});
   EXPECT_FALSE(found[1].until_ns);
 }
 
@@ -148,7 +145,7 @@ TEST_F(AlertRulesTest, ARankThatMakesNoCallsWhileOthersDoIsStalledUntilItsNextOn
   run(15 * kSecond, {{}, kSilent, {}});
   auto found = alerts(AlertKind::kStalled);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].rank, 1u);
+  EXPECT_EQ(found[0].rank, Rank{1});
   EXPECT_EQ(found[0].at_ns, 5 * kSecond);
   EXPECT_FALSE(found[0].until_ns);
   EXPECT_GE(found[0].value, 13);  // As of the last look, at most two seconds ago.
@@ -167,11 +164,11 @@ TEST_F(AlertRulesTest, AWorldThatComputesWithoutAnyCallIsNotStalled) {
 
 TEST_F(AlertRulesTest, ARankWhoseHostIsLateOrThatHasEndedIsNotStalled) {
   run(5 * kSecond, {{}, {}, {}});
-  rules_.note_ended(kWorld, 2);
+  rules_.note_ended(kWorld, Rank{2});
   for (int i = 0; i < 200; ++i) {  // Of rank 1 nothing is known: no window of its leaf.
     const Nanos begin = now_;
     now_ += kAlertWindow;
-    rules_.note({kWorld, 0, LeafId{0}, begin, now_, 10, 1000, 1000, 100, ""});
+    rules_.note({kWorld, Rank{0}, LeafId{0}, begin, now_, 10, 1000, 1000, 100, ""});
     rules_.note_leaf(LeafId{2}, now_);
     for (const Alert& alert : rules_.judge()) alerts_[alert.id] = alert;
   }
@@ -193,7 +190,7 @@ TEST_F(AlertRulesTest, OneVeryLongCallIsToldOnceForAllWhoWaited) {
 
 TEST_F(AlertRulesTest, AWorldWhoseRanksAreAllInsideCallsHangs) {
   run(5 * kSecond, {{}, {}, {}, {}});
-  for (std::uint64_t rank = 0; rank < 3; ++rank) silent(rank, now_, "MPI_Recv");
+  for (std::uint32_t rank = 0; rank < 3; ++rank) silent(rank, now_, "MPI_Recv");
   silent(3, now_, "MPI_Barrier");
   const std::vector<Share> nobody(4, kSilent);
   run(9 * kSecond, nobody);
@@ -216,11 +213,11 @@ TEST_F(AlertRulesTest, AWorldWhoseRanksAreAllInsideCallsHangs) {
 
 TEST_F(AlertRulesTest, WhoIsOutsideWhileTheOthersWaitIsTheOne) {
   run(5 * kSecond, {{}, {}, {}, {}});
-  for (const std::uint64_t rank : {0, 1, 3}) silent(rank, now_, "MPI_Allreduce");
+  for (const std::uint32_t rank : {0u, 1u, 3u}) silent(rank, now_, "MPI_Allreduce");
   silent(2, now_, "");
   run(13 * kSecond, {kSilent, kSilent, kSilent, kSilent});
   const Alert alert = the(AlertKind::kStalled);
-  EXPECT_EQ(alert.rank, 2u);
+  EXPECT_EQ(alert.rank, Rank{2});
   EXPECT_THAT(alert.text,
               MatchesRegex("rank 2 has made no MPI call for 1[0-9] s; 3 in MPI_Allreduce"));
 }
@@ -230,7 +227,7 @@ TEST_F(AlertRulesTest, WhoIsStoppedIsTheOneWhereverItIs) {
   silent(0, now_, "MPI_Recv", true);
   silent(1, now_, "MPI_Recv");
   run(13 * kSecond, {kSilent, kSilent});
-  EXPECT_EQ(the(AlertKind::kStalled).rank, 0u);
+  EXPECT_EQ(the(AlertKind::kStalled).rank, Rank{0});
   EXPECT_THAT(the(AlertKind::kStalled).text, HasSubstr("rank 0 is stopped by a signal"));
 }
 
@@ -246,7 +243,7 @@ TEST_F(AlertRulesTest, ARankThatWaitsWhileOthersGoOnIsTold) {
   run(5 * kSecond, {{}, {}, {}});
   silent(1, now_, "MPI_Recv");
   run(13 * kSecond, {{}, kSilent, {}});
-  EXPECT_EQ(the(AlertKind::kStalled).rank, 1u);
+  EXPECT_EQ(the(AlertKind::kStalled).rank, Rank{1});
   EXPECT_THAT(the(AlertKind::kStalled).text,
               MatchesRegex("rank 1 has been in MPI_Recv for 1[0-9] s while others go on"));
 }
@@ -282,28 +279,28 @@ TEST_F(AlertRulesTest, AStallIsOverWhenThoseThatWentOnComputeAsWell) {
 TEST_F(AlertRulesTest, RanksThatWorkForOneThatWaitsAreNotStalled) {
   run(5 * kSecond, {{}, {}, {}, {}});
   silent(0, now_, "MPI_Recv");
-  for (const std::uint64_t rank : {1, 2, 3}) silent(rank, now_, "");
+  for (const std::uint32_t rank : {1u, 2u, 3u}) silent(rank, now_, "");
   run(60 * kSecond, {kSilent, kSilent, kSilent, kSilent});
   EXPECT_THAT(alerts_, IsEmpty());
   // They come to the barrier, but for one.
-  for (const std::uint64_t rank : {1, 2}) silent(rank, now_, "MPI_Barrier");
+  for (const std::uint32_t rank : {1u, 2u}) silent(rank, now_, "MPI_Barrier");
   run(13 * kSecond, {kSilent, kSilent, kSilent, kSilent});
-  EXPECT_EQ(the(AlertKind::kStalled).rank, 3u);
+  EXPECT_EQ(the(AlertKind::kStalled).rank, Rank{3});
 }
 
 TEST_F(AlertRulesTest, RanksThatAreServedByOneThatGoesOnAreNotStalled) {
   run(5 * kSecond, {{}, {}, {}, {}});
-  for (const std::uint64_t rank : {1, 2, 3}) silent(rank, now_, "");
+  for (const std::uint32_t rank : {1u, 2u, 3u}) silent(rank, now_, "");
   run(60 * kSecond, {{}, kSilent, kSilent, kSilent});
   EXPECT_THAT(alerts_, IsEmpty());
 }
 
 TEST_F(AlertRulesTest, WhoMayBeInsideOfACallIsNotSaidToBeOutside) {
   run(5 * kSecond, {{}, {}, {}, {}});
-  for (const std::uint64_t rank : {0, 1, 3}) silent(rank, now_, "MPI_Barrier");
+  for (const std::uint32_t rank : {0u, 1u, 3u}) silent(rank, now_, "MPI_Barrier");
   silent_somewhere(2, now_);
   run(13 * kSecond, {kSilent, kSilent, kSilent, kSilent});
-  EXPECT_EQ(the(AlertKind::kStalled).rank, 2u);
+  EXPECT_EQ(the(AlertKind::kStalled).rank, Rank{2});
   EXPECT_THAT(the(AlertKind::kStalled).text,
               MatchesRegex("rank 2 has begun no MPI call for 1[0-9] s, it may be inside one; "
                            "3 in MPI_Barrier"));
@@ -311,7 +308,7 @@ TEST_F(AlertRulesTest, WhoMayBeInsideOfACallIsNotSaidToBeOutside) {
 
 TEST_F(AlertRulesTest, WhoMayBeInsideOfACallIsNotTheOneWhenAnotherIsOutside) {
   run(5 * kSecond, {{}, {}, {}, {}});
-  for (const std::uint64_t rank : {0, 1}) silent(rank, now_, "MPI_Barrier");
+  for (const std::uint32_t rank : {0u, 1u}) silent(rank, now_, "MPI_Barrier");
   silent_somewhere(2, now_);
   silent(3, now_, "");
   run(13 * kSecond, {kSilent, kSilent, kSilent, kSilent});
@@ -335,25 +332,25 @@ TEST_F(AlertRulesTest, OfRanksThatAreAlikeThereIsOneAlert) {
   for (std::uint32_t leaf = 0; leaf < 6; ++leaf) rules_.name_host(LeafId{leaf}, "node0");
   run(60 * kSecond, {kBusy, kBusy, kWaits, kWaits, kWaits, kWaits});
   const Alert alert = the(AlertKind::kImbalance);
-  EXPECT_EQ(alert.rank, 0u);
+  EXPECT_EQ(alert.rank, Rank{0});
   EXPECT_THAT(alert.text, HasSubstr("2 ranks (0, 1) are in MPI 5 % of their time (least rank 0)"));
   // One of them is still slow: it is the same alert.
   run(60 * kSecond, {kWaits, kBusy, kWaits, kWaits, kWaits, kWaits});
-  EXPECT_EQ(the(AlertKind::kImbalance).rank, 1u);
+  EXPECT_EQ(the(AlertKind::kImbalance).rank, Rank{1});
   EXPECT_FALSE(the(AlertKind::kImbalance).until_ns);
 }
 
 TEST_F(AlertRulesTest, RanksOfOneHostAreToldWithIt) {
-  const auto window = [&](std::uint64_t rank, double mpi) {
+  const auto window = [&](std::uint32_t rank, double mpi) {
     const LeafId leaf{rank < 2 ? 0u : 1u};
-    WindowNote note{kWorld, rank, leaf, now_, now_ + kAlertWindow, 10, 0, 0, 0, ""};
+    WindowNote note{kWorld, Rank{rank}, leaf, now_, now_ + kAlertWindow, 10, 0, 0, 0, ""};
     note.mpi_ns = static_cast<std::uint64_t>(mpi * kAlertWindow);
     rules_.note(note);
   };
   rules_.name_host(LeafId{0}, "node01");
   rules_.name_host(LeafId{1}, "node02");
   for (; now_ < 20 * kSecond; now_ += kAlertWindow) {
-    for (std::uint64_t rank = 0; rank < 6; ++rank) window(rank, rank < 2 ? 0.1 : 0.9);
+    for (std::uint32_t rank = 0; rank < 6; ++rank) window(rank, rank < 2 ? 0.1 : 0.9);
     for (const Alert& alert : rules_.judge()) alerts_[alert.id] = alert;
   }
   EXPECT_THAT(the(AlertKind::kImbalance).text, HasSubstr("2 ranks (0, 1, all on node01) are in"));
@@ -379,25 +376,25 @@ TEST_F(AlertRulesTest, WhoTakesPartInNoCollectivesOrInOthersIsNotLate) {
   run(60 * kSecond, {kWaits, kWaits, server, often, often, other, other});
   EXPECT_THAT(alerts_, IsEmpty());
   run(60 * kSecond, {{.mpi = 0.9, .collective = 0.1}, kWaits, server, often, often, other, other});
-  EXPECT_EQ(the(AlertKind::kLate).rank, 0u);
+  EXPECT_EQ(the(AlertKind::kLate).rank, Rank{0});
 }
 
 TEST_F(AlertRulesTest, ALostHostIsALossUntilItIsHeardOfAgain) {
   rules_.name_host(LeafId{1}, "node02");
   run(5 * kSecond, {{}, {}, {}});
-  const LostHostNote host{LeafId{1}, {{kWorld, 1}}, 7};
+  const LostHostNote host{LeafId{1}, {{kWorld, Rank{1}}}, 7};
   rules_.note_host_lost(host);
   rules_.note_host_lost(host);
   const Share here{};
   for (int i = 0; i < 200; ++i) {  // Nothing comes of that host any more.
     const Nanos begin = now_;
     now_ += kAlertWindow;
-    rules_.note({kWorld, 0, LeafId{0}, begin, now_, here.calls, 1000, 1000, 100, ""});
-    rules_.note({kWorld, 2, LeafId{2}, begin, now_, here.calls, 1000, 1000, 100, ""});
+    rules_.note({kWorld, Rank{0}, LeafId{0}, begin, now_, here.calls, 1000, 1000, 100, ""});
+    rules_.note({kWorld, Rank{2}, LeafId{2}, begin, now_, here.calls, 1000, 1000, 100, ""});
     for (const Alert& alert : rules_.judge()) alerts_[alert.id] = alert;
   }
   const Alert alert = the(AlertKind::kLoss);
-  EXPECT_EQ(alert.rank, 1u);
+  EXPECT_EQ(alert.rank, Rank{1});
   EXPECT_EQ(alert.value, 7);
   EXPECT_EQ(alert.at_ns, 5 * kSecond);
   EXPECT_FALSE(alert.until_ns);
@@ -413,15 +410,15 @@ TEST_F(AlertRulesTest, ALostHostIsALossUntilItIsHeardOfAgain) {
 
 TEST_F(AlertRulesTest, ALossIsOverWhenThereWasNoneForASpan) {
   run(5 * kSecond, {{}, {}});
-  rules_.note_lost(kWorld, 1, 7);
+  rules_.note_lost(kWorld, Rank{1}, 7);
   run(5 * kSecond, {{}, {}});
-  rules_.note_lost(kWorld, 1, 10);
-  rules_.note_lost(kWorld, 1, 10);
+  rules_.note_lost(kWorld, Rank{1}, 10);
+  rules_.note_lost(kWorld, Rank{1}, 10);
   run(5 * kSecond, {{}, {}});
   auto found = alerts(AlertKind::kLoss);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].value, 10);
-  EXPECT_EQ(found[0].rank, 1u);
+  EXPECT_EQ(found[0].rank, Rank{1});
   EXPECT_FALSE(found[0].until_ns);
   run(10 * kSecond, {{}, {}});
   rules_.note_given_up(LeafId{1}, 3, "the journal was full");
@@ -441,7 +438,7 @@ TEST_F(AlertRulesTest, ARuleThatIsOffTellsNothing) {
   rules_ = AlertRules(off);
   run(30 * kSecond, {kBusy, kWaits, kWaits});
   run(30 * kSecond, {{}, kSilent, {.longest_ns = 20 * kSecond}});
-  rules_.note_lost(kWorld, 1, 7);
+  rules_.note_lost(kWorld, Rank{1}, 7);
   finish();
   EXPECT_THAT(alerts_, IsEmpty());
 }
@@ -454,27 +451,27 @@ TEST_F(AlertRulesTest, AnEndClosesWhatIsOpen) {
 }
 
 TEST_F(AlertRulesTest, ARankThatWasSilentWhenAFrontEndTookOverIsTold) {
-  rules_.adopt_rank(kWorld, 2, LeafId{2}, 0, 10, 0);
+  rules_.adopt_rank(kWorld, Rank{2}, LeafId{2}, 0, 10, 0);
   now_ = 5 * kSecond;
   run(kSecond, {kBusy, kBusy, kSilent});
   EXPECT_THAT(alerts(AlertKind::kStalled), IsEmpty());
   run(8 * kSecond, {kBusy, kBusy, kSilent});
-  EXPECT_THAT(alerts(AlertKind::kStalled), ElementsAre(Field(&Alert::rank, 2u)));
+  EXPECT_THAT(alerts(AlertKind::kStalled), ElementsAre(Field(&Alert::rank, Rank{2})));
 }
 
 TEST_F(AlertRulesTest, ALossThatWentOnWhenAFrontEndTookOverIsTheSame) {
   const Alert loss{.id = 7,
                    .kind = AlertKind::kLoss,
                    .subject = AlertSubject::kRank,
-                   .rank = 1,
+                   .rank = Rank{1},
                    .text = "5 calls of rank 1 were lost",
                    .value = 5,
                    .threshold = 1};
   rules_.adopt(std::vector{loss}, 7);
-  rules_.adopt_rank(kWorld, 1, LeafId{1}, 90 * kSecond, 100, 5);
+  rules_.adopt_rank(kWorld, Rank{1}, LeafId{1}, 90 * kSecond, 100, 5);
   now_ = 100 * kSecond;
   next({{}, {}});
-  rules_.note_lost(kWorld, 1, 9);
+  rules_.note_lost(kWorld, Rank{1}, 9);
   run(kSecond, {{}, {}});
   EXPECT_THAT(alerts(AlertKind::kLoss),
               ElementsAre(AllOf(Field(&Alert::id, 7), Field(&Alert::value, 9))));
@@ -492,7 +489,7 @@ TEST_F(AlertRulesTest, AHangThatWentOnWhenAFrontEndTookOverIsTheSame) {
                    .threshold = 10};
   rules_.adopt(std::vector{hang}, 7);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    rules_.adopt_rank(kWorld, rank, LeafId{rank}, kSecond, captured_, 0);
+    rules_.adopt_rank(kWorld, Rank{rank}, LeafId{rank}, kSecond, captured_, 0);
   }
   now_ = 100 * kSecond;
   rules_.note_leaf(LeafId{0}, now_);
@@ -513,27 +510,28 @@ TEST_F(AlertRulesTest, NobodySaysWhoWaitsForWhomBeforeEachHostIsHeardOf) {
                     .at_ns = kSecond,
                     .kind = AlertKind::kStalled,
                     .subject = AlertSubject::kWorld,
-                    .rank = 2,
+                    .rank = Rank{2},
                     .text = "rank 2 has made no MPI call for 50 s; 2 in MPI_Allreduce",
                     .value = 50,
                     .threshold = 10};
   rules_.adopt(std::vector{stall}, 7);
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
-    rules_.adopt_rank(kWorld, rank, LeafId{rank}, kSecond, 10, 0);
+    rules_.adopt_rank(kWorld, Rank{rank}, LeafId{rank}, kSecond, 10, 0);
   }
   now_ = 100 * kSecond;
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     rules_.note_leaf(LeafId{rank}, now_);
     rules_.note_leaf(LeafId{rank}, now_ + 3 * kSecond);
-    rules_.note_silence({kWorld, rank, LeafId{rank}, kSecond, 10, "MPI_Allreduce", false, false});
+    rules_.note_silence(
+        {kWorld, Rank{rank}, LeafId{rank}, kSecond, 10, "MPI_Allreduce", false, false});
   }
   EXPECT_THAT(rules_.judge(), IsEmpty());
   rules_.note_leaf(LeafId{2}, now_);
-  rules_.note_silence({kWorld, 2, LeafId{2}, kSecond, 10, "", false, true});
+  rules_.note_silence({kWorld, Rank{2}, LeafId{2}, kSecond, 10, "", false, true});
   run(8 * kSecond, {kSilent, kSilent, kSilent});
   EXPECT_EQ(the(AlertKind::kStalled).id, 7);
   EXPECT_FALSE(the(AlertKind::kStalled).until_ns);
-  EXPECT_EQ(the(AlertKind::kStalled).rank, 2u);
+  EXPECT_EQ(the(AlertKind::kStalled).rank, Rank{2});
 }
 
 /// An open loss of 5 calls of rank 1, or of the leaf. The sentence does not say which.
@@ -547,7 +545,7 @@ Alert loss(std::int64_t id, AlertSubject subject, LeafId leaf = LeafId{1}) {
   if (subject == AlertSubject::kHost || subject == AlertSubject::kLostHost) {
     alert.leaf = leaf;
   } else {
-    alert.rank = 1;
+    alert.rank = Rank{1};
   }
   return alert;
 }
@@ -556,13 +554,13 @@ TEST_F(AlertRulesTest, EachLossOfAFormerFrontEndGoesOnAsItself) {
   rules_.adopt(std::vector{loss(1, AlertSubject::kRank), loss(2, AlertSubject::kEvents),
                            loss(3, AlertSubject::kHost), loss(4, AlertSubject::kRank)},
                4);
-  rules_.adopt_rank(kWorld, 1, LeafId{1}, 90 * kSecond, 100, 5);
+  rules_.adopt_rank(kWorld, Rank{1}, LeafId{1}, 90 * kSecond, 100, 5);
   rules_.name_host(LeafId{1}, "node02");
   now_ = 100 * kSecond;
   next({{}, {}});
   EXPECT_TRUE(alerts_.at(4).until_ns);  // There is one of the same already.
-  rules_.note_lost(kWorld, 1, 9);
-  rules_.note_events_given_up(kWorld, 1, 2, "it was full");
+  rules_.note_lost(kWorld, Rank{1}, 9);
+  rules_.note_events_given_up(kWorld, Rank{1}, 2, "it was full");
   rules_.note_given_up(LeafId{1}, std::nullopt, "it was full");
   next({{}, {}});
   EXPECT_EQ(alerts_.at(1).value, 9);
@@ -629,21 +627,21 @@ TEST_F(AlertRulesTest, AnAdoptedAlertOfARankOfALostHostIsClosed) {
   const Alert slow{.id = 7,
                    .kind = AlertKind::kImbalance,
                    .subject = AlertSubject::kWorld,
-                   .rank = 1,
+                   .rank = Rank{1},
                    .text = "rank 1 is in MPI 5 %",
                    .value = 0.5,
                    .threshold = 0.3};
   rules_.adopt(std::vector{slow}, 7);
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
-    rules_.adopt_rank(kWorld, rank, LeafId{rank}, 90 * kSecond, 10, 0);
+    rules_.adopt_rank(kWorld, Rank{rank}, LeafId{rank}, 90 * kSecond, 10, 0);
   }
-  rules_.note_host_lost({LeafId{1}, {{kWorld, 1}}, 0});
+  rules_.note_host_lost({LeafId{1}, {{kWorld, Rank{1}}}, 0});
   now_ = 100 * kSecond;
   for (int i = 0; i < 60; ++i) {
     const Nanos begin = now_;
     now_ += kAlertWindow;
     for (const std::uint32_t rank : {0u, 2u}) {
-      rules_.note({kWorld, rank, LeafId{rank}, begin, now_, 10, 1000, 1000, 100, ""});
+      rules_.note({kWorld, Rank{rank}, LeafId{rank}, begin, now_, 10, 1000, 1000, 100, ""});
     }
     for (const Alert& alert : rules_.judge()) alerts_[alert.id] = alert;
   }

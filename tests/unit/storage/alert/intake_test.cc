@@ -62,7 +62,7 @@ TEST_F(StoredAlertsTest, AreInTheFileAsSoonAsTheirWindows) {
   const auto found = alerts();
   ASSERT_EQ(found.size(), 2u);
   for (const Alert& alert : found) {
-    EXPECT_EQ(alert.rank, 0u);
+    EXPECT_EQ(alert.rank, Rank{0});
     EXPECT_FALSE(alert.until_ns);
     EXPECT_GT(alert.value, 0.4);
   }
@@ -178,7 +178,7 @@ TEST_F(StoredAlertsTest, EventsThatAreGivenUpAreTold) {
   put(tombstone_of(chunk_packet(0, 1, 0, 40), 40));
   ASSERT_TRUE(store_->commit());
   ASSERT_EQ(alerts().size(), 1u);
-  EXPECT_EQ(alerts()[0].rank, 0u);
+  EXPECT_EQ(alerts()[0].rank, Rank{0});
   EXPECT_EQ(alerts()[0].text, "events of 40 calls of rank 0 were given up: the journal was full");
 }
 

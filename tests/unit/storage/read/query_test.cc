@@ -381,6 +381,24 @@ TEST_F(QueryTest, RefusesAFileOfANewerXylem) {
   EXPECT_THAT(opened.error().message, HasSubstr("newer xylem"));
 }
 
+TEST_F(QueryTest, SeesOneCommitUntilTheLastReleaseOfNestedHolds) {
+  put_four_ranks();
+  const auto count = [this] { return lines_of(*run().rows("SELECT count(*) FROM event")); };
+  ASSERT_TRUE(run().hold());
+  ASSERT_TRUE(run().hold());
+  put(chunk_packet(0, 1, 500, 600));
+  ASSERT_TRUE(store_->commit());
+  EXPECT_EQ(count(), "2000\n");
+  run().release();
+  EXPECT_EQ(count(), "2000\n");
+  run().release();
+  EXPECT_EQ(count(), "2100\n");
+  run().release();  // Does nothing.
+  ASSERT_TRUE(run().hold());
+  EXPECT_EQ(count(), "2100\n");
+  run().release();
+}
+
 TEST_F(QueryTest, ReadsFinishedRunsWhereNothingCanBeWritten) {
   put_four_ranks();
   ASSERT_TRUE(store_->end_run(0, 1));

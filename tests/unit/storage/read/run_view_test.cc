@@ -171,7 +171,7 @@ TEST_F(RunViewTest, RefusesWhatMakesNoSenseWithASentence) {
   EXPECT_FALSE(run.ranks({.columns = kMaxColumns + 1}));
   EXPECT_FALSE(run.ranks({.rows = kMaxRows + 1}));
   EXPECT_FALSE(run.matrix({.blocks = 0}));
-  EXPECT_FALSE(run.timeline({.most = kMaxCalls + 1}));
+  EXPECT_FALSE(run.timeline({.limit = kMaxCalls + 1}));
   EXPECT_TRUE(run.ranks({})) << "a refused question must leave the file usable";
 }
 
@@ -277,7 +277,7 @@ TEST_F(RunViewTest, OfManyCallsATimelineKeepsTheLongest) {
     events.push_back(call(1000 * i, 1000 * i + 1 + (i * 7919) % 1000, kSend, 0, 0));
   }
   put(chunk_packet(0, 1, 0, events));
-  const Timeline timeline = good(view().timeline({.most = 3}));
+  const Timeline timeline = good(view().timeline({.limit = 3}));
   EXPECT_EQ(timeline.calls_in_all, 1000u);
   std::vector<Nanos> kept;
   for (const Timeline::Call& one : timeline.calls) kept.push_back(one.end_ns - one.begin_ns);
@@ -318,13 +318,13 @@ TEST_F(RunViewTest, SeriesOfHostsAreReducedToLeastMeanAndMost) {
   EXPECT_EQ(table.hosts[0].ranks, 1u);
   EXPECT_THAT(table.hosts[0].newest, ElementsAre(Pair("idle", 8.0)));
 
-  const HostSeries series = good(run.series({"idle", {}, {0, 20}, 2}));
+  const SeriesTable series = good(run.series({"idle", {}, {0, 20}, 2}));
   EXPECT_EQ(series.slot_ns, 10);
   ASSERT_EQ(series.lines.size(), 2u);
   ASSERT_EQ(series.lines[0].points.size(), 2u);
-  EXPECT_EQ(series.lines[0].points[0].least, 1);
+  EXPECT_EQ(series.lines[0].points[0].min, 1);
   EXPECT_EQ(series.lines[0].points[0].mean, 2);
-  EXPECT_EQ(series.lines[0].points[0].most, 3);
+  EXPECT_EQ(series.lines[0].points[0].max, 3);
   EXPECT_EQ(series.lines[0].points[0].samples, 2u);
   ASSERT_EQ(series.lines[1].points.size(), 1u);
   EXPECT_EQ(series.lines[1].points[0].slot, 1u);
@@ -356,15 +356,15 @@ TEST_F(RunViewTest, OfTooManyFactsOneInAWhileIsLookedAt) {
       " INSERT INTO host_metric SELECT leaf, i, 'idle', i FROM n, host WHERE leaf < 2;"
       "INSERT INTO host_metric VALUES(2, 5, 'idle', 1)");
   RunView run = view();
-  const HostSeries series = good(run.series({"idle", {}, {0, 40'000}, 4}));
+  const SeriesTable series = good(run.series({"idle", {}, {0, 40'000}, 4}));
   EXPECT_EQ(series.look_ns, 7);  // 16384 looks at three hosts in four slots: 1365 in 10 us.
   ASSERT_EQ(series.lines.size(), 3u);
   ASSERT_EQ(series.lines[0].points.size(), 4u);
-  EXPECT_EQ(series.lines[0].points[0].least, 0);
+  EXPECT_EQ(series.lines[0].points[0].min, 0);
   EXPECT_EQ(series.lines[0].points[0].samples, 1429u);
   EXPECT_EQ(series.lines[2].points.at(0).samples, 1u);
 
-  const HostSeries one = good(run.series({.name = "idle", .range = {0, 40'000}, .most = 1}));
+  const SeriesTable one = good(run.series({.name = "idle", .range = {0, 40'000}, .limit = 1}));
   EXPECT_EQ(one.lines.size(), 1u);
   EXPECT_EQ(one.lines_in_all, 3u);
   EXPECT_EQ(good(run.series({"idle", {}, {0, 8000}, 4})).look_ns, 0);

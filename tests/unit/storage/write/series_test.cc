@@ -289,8 +289,8 @@ TEST_F(SeriesTest, RanksHaveSeriesOfTheirOwn) {
   EXPECT_EQ(all->lines[0].leaf, LeafId{0});
   EXPECT_EQ(all->lines[0].host, "node0");
   ASSERT_EQ(all->lines[0].points.size(), 2u);
-  EXPECT_EQ(all->lines[0].points[0].least, 400);
-  EXPECT_EQ(all->lines[0].points[1].most, 412);
+  EXPECT_EQ(all->lines[0].points[0].min, 400);
+  EXPECT_EQ(all->lines[0].points[1].max, 412);
 
   // Whoever looks into samples of another rank fails.
   change_file(path_, "UPDATE series_row SET numbers = 'no numbers' WHERE lane <> 7");
@@ -322,10 +322,10 @@ TEST_F(SeriesTest, OfTooManySamplesOneInAWhileIsLookedAtAndTheAnswerSaysSo) {
   ASSERT_EQ(all->lines.size(), 2u);
   // 16384 looks at two hosts in four slots of 10 s: 2048 a slot, every 4.9 ms.
   EXPECT_EQ(all->look_ns, 10 * kSecond / 2048);
-  const HostSeries::Point& first = all->lines[0].points.at(0);
+  const SeriesTable::Point& first = all->lines[0].points.at(0);
   EXPECT_NEAR(static_cast<double>(first.samples), 2048, 1);
-  EXPECT_EQ(first.least, 5);
-  EXPECT_EQ(first.most, 9996);
+  EXPECT_EQ(first.min, 5);
+  EXPECT_EQ(first.max, 9996);
   EXPECT_EQ(all->lines[1].points.at(0).mean, 3);
   const auto some = view->series({.name = "load.1m", .range = {0, 10 * kSecond}, .columns = 4});
   ASSERT_TRUE(some) << some.error().message;
@@ -351,12 +351,12 @@ TEST_F(SeriesTest, TheLastLookEndsWithTheRangeOrHasAllThatIsNewer) {
   ASSERT_TRUE(cut) << cut.error().message;
   EXPECT_EQ(cut->look_ns, 10);
   EXPECT_EQ(cut->lines.at(0).points.at(0).samples, 16384u);
-  EXPECT_EQ(cut->lines.at(0).points.at(0).most, 7);
+  EXPECT_EQ(cut->lines.at(0).points.at(0).max, 7);
   const auto all = view->series({.name = "load.1m", .range = {0, {}}, .columns = 1});
   ASSERT_TRUE(all) << all.error().message;
   EXPECT_EQ(all->look_ns, 10);
   EXPECT_EQ(all->lines.at(0).points.at(0).samples, 16385u);
-  EXPECT_EQ(all->lines.at(0).points.at(0).most, 99);
+  EXPECT_EQ(all->lines.at(0).points.at(0).max, 99);
 }
 
 TEST_F(SeriesTest, OfManyRanksSomeAreShownAndAllAreCounted) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -417,6 +418,30 @@ TEST_F(SqliteStoreTest, NamesTheLimitOfFileSizesUnderWhichItCannotBeMade) {
   EXPECT_TRUE(make_sqlite_store({path_, true}));
 }
 
+// The memory ends at each step of the making in turn; the last steps prepare statements.
+int make_with_little_memory(const std::string& path, long file_system) {
+  set_log_sink([](Level, std::string_view) {});  // A line each time that the live file is local.
+  int made = 0, refused = 0;
+  for (std::int64_t bytes = 64 << 10; bytes <= 4 << 20 && made < 3; bytes += 8 << 10) {
+    sqlite3_hard_heap_limit64(bytes);
+    SqliteOptions options{path};
+    options.pretend_file_system = file_system;
+    auto store = make_sqlite_store(options);
+    const bool is_there = ::access(path.c_str(), F_OK) == 0;
+    ++(store ? made : refused);
+    sqlite3_hard_heap_limit64(0);
+    if (store) store->reset();
+    if (!store && (is_there || ::access(path.c_str(), F_OK) == 0)) return 1;
+    remove_database(path);
+  }
+  return made == 0 ? 2 : refused < 5 ? 3 : 0;
+}
+
+TEST_F(SqliteStoreTest, LeavesNoFileIfTheMemoryEndsWhileItIsMade) {
+  EXPECT_EQ(in_child([&] { return make_with_little_memory(path_, 0); }), 0);
+  EXPECT_EQ(in_child([&] { return make_with_little_memory(path_, kNfs); }), 0);
+}
+
 TEST_F(SqliteStoreTest, TellsThePendingAccountOfWhatCannotBeStored) {
   std::signal(SIGXFSZ, SIG_IGN);
   auto store = make_store({path_});
@@ -497,6 +522,22 @@ class NetworkFileSystem : public SqliteStoreTest {
   Folder live_;
   std::string log_;
 };
+
+TEST_F(NetworkFileSystem, TouchesNothingIfTheLiveFileCannotBeMade) {
+  ::setenv("TMPDIR", (live_.path() + "/none").c_str(), 1);
+  const auto refused = make_sqlite_store({path_, false, kNfs});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr(live_.path() + "/none"));
+  EXPECT_FALSE(std::filesystem::exists(path_));
+
+  ::setenv("TMPDIR", live_.path().c_str(), 1);
+  ASSERT_TRUE(make_store({path_, false, kNfs})->end_run(0, 1));
+  EXPECT_FALSE(make_sqlite_store({path_, false, kNfs})) << "there is a run";
+  EXPECT_TRUE(std::filesystem::is_empty(live_.path()));
+  ::setenv("TMPDIR", (live_.path() + "/none").c_str(), 1);
+  EXPECT_FALSE(make_sqlite_store({path_, true, kNfs}));
+  EXPECT_EQ(ask(path_, "SELECT count(*) FROM run"), "1") << "the earlier run is still there";
+}
 
 TEST_F(NetworkFileSystem, KeepsTheLiveFileElsewhereAndSaysSoOnce) {
   auto store = make_store({path_, false, kNfs});

@@ -1,4 +1,4 @@
-// One series of one host or rank over time: its mean as a line within the band of its extremes.
+// One series of one host or rank over time: the mean as a line, the range from minimum to maximum as a band.
 
 import uPlot from "uplot";
 
@@ -8,7 +8,7 @@ import { kNone, moment } from "../format.ts";
 import { columnsOf, type Line } from "./columns.ts";
 import { withUnit } from "./names.ts";
 
-/** All charts have one cursor: what happened at the same time is seen side by side. */
+/** All charts share one cursor, so that users can compare values at the same time. */
 const kTogether = "hosts";
 const kHeight = 130;
 
@@ -69,7 +69,7 @@ export class Chart {
     return columnsOf(shown.line, shown.beginNs, shown.slotNs);
   }
 
-  /** The value below the cursor, or the newest. */
+  /** Shows the value below the cursor; without a cursor, the newest value. */
   private read(at: number | null): void {
     const { line, unit, slotNs, beginNs } = this.shown!;
     const seconds = at === null ? null : this.plot?.data[0][at];

@@ -1,10 +1,10 @@
-// Which series are shown: a search over the names, hundreds of them, and a box to tick for each.
+// Lets users select series: a search in the names, of which there may be hundreds, and a check box for each.
 
 import { el, fill } from "../dom.ts";
 import { count, plural } from "../format.ts";
 import { kMaxChosen, matching, type Choice } from "./names.ts";
 
-/** More than this is a case for the search. */
+/** Maximum number of listed names. The search finds the others. */
 const kMaxListed = 150;
 
 export class Chooser {
@@ -23,7 +23,7 @@ export class Chooser {
   show(ofHosts: readonly string[], ofRanks: readonly string[], chosen: readonly Choice[]): void {
     const isSame = JSON.stringify([ofHosts, ofRanks, chosen]) ===
       JSON.stringify([this.ofHosts, this.ofRanks, this.chosen]);
-    if (isSame) return;  // A box that is being clicked stays.
+    if (isSame) return;  // Keeps a box that is being clicked.
     this.ofHosts = ofHosts;
     this.ofRanks = ofRanks;
     this.chosen = chosen;

@@ -1,13 +1,13 @@
-// A series as a chart wants it: columns of equal length, with gaps where nothing was measured.
+// Converts a series for a chart: columns of equal length, with gaps where there is no sample.
 
 import type { Series } from "../answers.ts";
 
 export type Line = Series["lines"][number];
 
-/** Seconds of the run, largest, smallest and mean value of each slot; null where it has no sample. */
+/** Four columns: time in seconds of the run, then maximum, minimum and mean of each slot; null in a gap. */
 export type Columns = [number[], (number | null)[], (number | null)[], (number | null)[]];
 
-/** From the first to the last slot of a line; each stands at its middle. */
+/** The slots of a line that have samples, each at the time of its middle. */
 export function columnsOf(line: Line, beginNs: number, slotNs: number): Columns {
   const columns: Columns = [[], [], [], []];
   const { points } = line;
@@ -21,7 +21,7 @@ export function columnsOf(line: Line, beginNs: number, slotNs: number): Columns 
     columns[3].push(mean);
   };
   for (const point of points) {
-    // Slots may be shorter than what lies between two samples: that is no gap.
+    // Slots may be shorter than the usual distance of samples. An empty slot is then no gap.
     if (point.slot - before > 3 * apart) put((point.slot + before) / 2, null, null, null);
     put(point.slot, point.max, point.min, point.mean);
     before = point.slot;
@@ -29,13 +29,13 @@ export function columnsOf(line: Line, beginNs: number, slotNs: number): Columns 
   return columns;
 }
 
-/** What lies between two samples most often: the median. */
+/** The median distance between samples, in slots. */
 function usualStep(slots: readonly number[]): number {
   const steps = slots.slice(1).map((slot, at) => slot - slots[at]!).sort((a, b) => a - b);
   return Math.max(steps[steps.length >> 1] ?? 1, 1);
 }
 
-/** What all lines of a series lie within, with 0 unless all are far from it: charts side by side compare. */
+/** A range for all lines of a series, so that charts can be compared. It contains 0, unless all values are far from 0. */
 export function rangeOf(lines: readonly Line[]): [number, number] {
   let least = Infinity;
   let most = -Infinity;

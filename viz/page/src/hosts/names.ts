@@ -1,25 +1,24 @@
-// The series that services have measured, by their names: which are shown at first, which a search finds,
-// and what their numbers are called.
+// The names of series: which are shown at first, which a search finds, and the units of their values.
 
 import { bytes, count, duration } from "../format.ts";
 
-/** A series, of hosts or of ranks. In addresses those of ranks are written "rank:threads". */
+/** A series of hosts or of ranks. In addresses the name of a series of ranks begins with "rank:". */
 export interface Choice {
   readonly name: string;
   readonly isOfRanks: boolean;
 }
 
-/** What says most about a host at a glance; the first few that a run has are shown. */
+/** Series that are useful at a glance. The first of these that the run has are shown at first. */
 const kFirst = ["cpu.user", "cpu.idle", "memory.MemAvailable", "load.1m", "idle", "run_queue"];
 const kAtFirst = 3;
-/** So many at once fit a screen, and so many questions a live page may ask. */
+/** Maximum number of selected series: they fit on a screen, and the server can answer them in a live run. */
 export const kMaxChosen = 6;
 
 export function writeChoices(choices: readonly Choice[]): string {
   return choices.map(({ name, isOfRanks }) => (isOfRanks ? `rank:${name}` : name)).join(",");
 }
 
-/** What an address names, of what there is; without a name what is shown at first. */
+/** The series that an address names, if they exist; without a name, the series that are shown at first. */
 export function readChoices(
     text: string | undefined, ofHosts: readonly string[], ofRanks: readonly string[]): Choice[] {
   if (text === undefined) {
@@ -32,13 +31,13 @@ export function readChoices(
   return choices.filter(({ name, isOfRanks }) => (isOfRanks ? ofRanks : ofHosts).includes(name)).slice(0, kMaxChosen);
 }
 
-/** Those that have every word of a search. */
+/** The names that contain every word of a search. */
 export function matching(names: readonly string[], search: string): string[] {
   const words = search.toLowerCase().split(/\s+/).filter((word) => word !== "");
   return names.filter((name) => words.every((word) => name.toLowerCase().includes(word)));
 }
 
-/** Of what placement knows of hosts (placement/facts.h), which no service has measured. */
+/** Units of the facts for placement (placement/facts.h), which no service measures. */
 const kFactUnits: Readonly<Record<string, string>> = {
   idle: "share", memory: "GiB", network: "Gbit/s", round_trip: "us", run_queue: "", cores: "", processes: "",
 };
@@ -56,7 +55,7 @@ function plain(value: number): string {
   return size >= 1000 || Number.isInteger(value) ? count(Math.round(value)) : value.toFixed(size >= 100 ? 1 : 2);
 }
 
-/** A value in a unit of the table `metric`, as people read it. */
+/** A value with a unit of the table `metric`, as text. */
 export function withUnit(value: number, unit: string): string {
   switch (unit) {
     case "B": return bytes(value);

@@ -1,5 +1,5 @@
-// Draws ranks x time on a canvas: windows, calls with their names, messages, an axis above and the ranks
-// at the left. What is drawn is bounded by the screen and by one answer, whatever the run holds.
+// Draws ranks x time on a canvas: windows, calls with their names, messages, an axis above and the ranks at the left.
+// The work is limited by the size of the screen and of one answer, not by the run.
 
 import type { Call, Message } from "../answers.ts";
 import { classColour, type Theme } from "../colours.ts";
@@ -17,7 +17,7 @@ export interface Picture {
   readonly scene: Scene | null;
   readonly windows: Windows;
   readonly ranks: number;
-  /** The one that is looked at; null: all are. */
+  /** The selected rank; null: all. */
   readonly rank: number | null;
   readonly theme: Theme;
   readonly chosen: Call | null;
@@ -29,10 +29,10 @@ export interface Picture {
 export const kTop = 24;
 export const kLeft = 64;
 
-/** The smallest lane that carries a name. */
+/** Minimum height of a lane with names of calls, in pixels. */
 const kNameFrom = 11;
 const kLetter = 6.2;
-/** More lines than this are a grey cloud. */
+/** Maximum number of messages that are drawn. More lines would be a grey cloud. */
 const kMaxLines = 2000;
 
 type Canvas = CanvasRenderingContext2D;
@@ -102,7 +102,7 @@ function drawCalls(canvas: Canvas, width: number, height: number, picture: Pictu
   }
 }
 
-/** Wide calls one by one; those narrower than a pixel together, as strong as the share that they cover. */
+/** Draws wide calls one by one, and narrow calls of one pixel together, as strong as the share that they cover. */
 function drawLane(
     canvas: Canvas, width: number, lane: Lane, box: { top: number; height: number },
     { view, chosen, hovered, theme }: Picture): void {
@@ -147,10 +147,10 @@ function drawCall(
   const left = Math.max(box.left, -2);
   const right = Math.min(box.left + box.width, width + 2);
   canvas.fillStyle = colour;
-  // A neighbour's edge is seen where there is room for it.
+  // A wide call leaves half a pixel free, so that its edge can be seen.
   canvas.fillRect(left, box.top, right - left - (right - left > 4 ? 0.5 : 0), box.height);
   if (box.height < kNameFrom) return;
-  // The name stays on the screen while its call is on it.
+  // The name stays on the screen while a part of its call is on the screen.
   const from = Math.max(left, 0) + 4;
   const text = fitting(call.function, right - from - 4, kLetter);
   if (text === "") return;
@@ -185,7 +185,7 @@ function drawMessages(canvas: Canvas, width: number, height: number, picture: Pi
   }
 }
 
-/** A line with an arrow's head at its end. */
+/** A line with an arrow head at its end. */
 function trace(canvas: Canvas, { x1, y1, x2, y2 }: Segment): void {
   canvas.moveTo(x1, y1);
   canvas.lineTo(x2, y2);

@@ -1,14 +1,14 @@
-// Where what is drawn lies on the plot, in pixels: for drawing and for hitting.
+// Positions of lanes and messages on the plot, in pixels, for drawing and for finding what the pointer is on.
 
 import type { Message } from "../answers.ts";
 import { arrivalOf } from "./scene.ts";
 import type { Segment } from "./segments.ts";
 import { rankToY, timeToX, type Viewport } from "./viewport.ts";
 
-/** Rows are drawn apart where they are this high. */
+/** Minimum height of rows that are drawn with a gap between them, in pixels. */
 export const kGapFrom = 8;
 
-/** Where a lane of a rank is, of so many lanes. */
+/** The position of a lane of a rank that has `lanes` lanes. */
 export function laneBox(
     view: Viewport, rank: number, lane: number, lanes: number, height: number): { top: number; height: number } {
   const begin = rankToY(view, rank, height);

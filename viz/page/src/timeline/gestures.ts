@@ -1,27 +1,27 @@
-// What hands do on the timeline, as on a map: the wheel zooms around the pointer (with Shift the ranks), a
-// drag pans, two fingers pinch, a click without a drag chooses.
+// Gestures on the timeline, as on a map: the wheel zooms the time around the pointer (with Shift the ranks), a drag
+// pans, two fingers zoom, a click selects.
 
 import * as viewports from "./viewport.ts";
 import type { Bounds, Viewport } from "./viewport.ts";
 
 export interface GesturesOwner {
-  /** Null: there is nothing to be moved yet. */
+  /** Null: there is no data yet. */
   view(): Viewport | null;
   bounds(): Bounds | null;
   /** In pixels: the part of the canvas where ranks x time is drawn. */
   plot(): { left: number; top: number; width: number; height: number };
-  /** Steps come up to a hundred times a second: nothing is asked or laid out in them. */
+  /** Called up to a hundred times a second, so it must be quick: no requests, no layout. */
   moveTo(view: Viewport): void;
-  /** The pointer rests or moves without a button; null: it has left. */
+  /** The pointer moves without a pressed button; null: it has left, or a drag has begun. */
   point(event: MouseEvent | null): void;
   choose(event: MouseEvent): void;
 }
 
-/** One notch of most wheels is 100 pixels: about a quarter more or less. */
+/** One notch of most wheels is 100 pixels. It zooms by about a quarter. */
 const kZoomPerPixel = 0.0022;
 /** Less than this many pixels is a click. */
 const kClick = 4;
-/** A line or a page of those wheels that count in them, in pixels. */
+/** Size of the wheel's unit in pixels, by deltaMode: pixel, line, page. */
 const kPixels: Readonly<Record<number, number>> = { 0: 1, 1: 16, 2: 400 };
 
 export class Gestures {
@@ -43,7 +43,7 @@ export class Gestures {
     const pixels = kPixels[event.deltaMode] ?? 1;
     const down = event.deltaY * pixels;
     const across = event.deltaX * pixels;
-    // With Shift browsers turn the wheel's direction.
+    // With Shift, browsers report the wheel as horizontal.
     if (event.shiftKey) return this.zoom(event, Math.exp((down + across) * kZoomPerPixel), true);
     if (Math.abs(across) > Math.abs(down)) return this.pan(-across, 0);
     const { left } = this.owner.plot();
@@ -62,7 +62,7 @@ export class Gestures {
       : viewports.zoomTime(view, bounds, factor, across));
   }
 
-  /** By pixels: what is drawn follows the finger. */
+  /** Moves by pixels, so that the drawing follows the finger. */
   private pan(across: number, down: number): void {
     const { width, height } = this.owner.plot();
     const view = this.owner.view();
@@ -93,7 +93,7 @@ export class Gestures {
     this.fingers.set(event.pointerId, event);
   }
 
-  /** The other finger holds; the time between the two grows with their distance. */
+  /** Zooms around the finger that does not move, by the change of the distance between the fingers. */
   private pinch(event: PointerEvent): void {
     const before = this.fingers.get(event.pointerId)!;
     const other = [...this.fingers.values()].find((one) => one.pointerId !== event.pointerId)!;

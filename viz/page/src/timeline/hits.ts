@@ -1,4 +1,4 @@
-// What is at a point of the timeline. Points are in pixels of the plot, whose left upper corner is 0, 0.
+// Finds what is at a point of the timeline. Points are in pixels of the plot; its upper left corner is 0, 0.
 
 import type { Call, Message } from "../answers.ts";
 import { laneBox, lineOf } from "./geometry.ts";
@@ -7,13 +7,13 @@ import { shareOf, type Scene } from "./scene.ts";
 import { distance } from "./segments.ts";
 import { xToTime, yToRank, type Viewport } from "./viewport.ts";
 
-/** How near to a thin call or a line a point must be. */
+/** Maximum distance from a thin call or a line, in pixels. */
 export const kNear = 4;
 
 export interface Point {
   readonly x: number;
   readonly y: number;
-  /** Of the plot. */
+  /** Size of the plot. */
   readonly width: number;
   readonly height: number;
 }
@@ -30,7 +30,7 @@ export function callAt(scene: Scene, view: Viewport, { x, y, width, height }: Po
   return null;
 }
 
-/** The nearest message's line; those that have not arrived have none. */
+/** The nearest message. A message without a receive has no line and is not found. */
 export function messageAt(scene: Scene, view: Viewport, { x, y, width, height }: Point): Message | null {
   let nearest: Message | null = null;
   let least = kNear;

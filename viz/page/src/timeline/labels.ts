@@ -1,13 +1,13 @@
-// Words on the timeline: names that fit, and round times.
+// Labels on the timeline: names that fit, and round times.
 
-/** A name that fits into so many pixels: whole, without MPI_, or none. A letter is `letter` wide. */
+/** A name that fits into `width` pixels: whole, without MPI_, or "". A letter is `letter` pixels wide. */
 export function fitting(name: string, width: number, letter: number): string {
   if (name.length * letter <= width) return name;
   const short = name.startsWith("MPI_") ? name.slice(4) : name;
   return short.length * letter <= width ? short : "";
 }
 
-/** The step of 1, 2 or 5 times a power of ten ns that gives at most so many marks, at least 1 ns. */
+/** The smallest step of 1, 2 or 5 times a power of ten that gives at most `marks` marks; at least 1. */
 export function roundStep(ns: number, marks: number): number {
   const least = Math.max(ns / Math.max(marks, 1), 1);
   const power = 10 ** Math.floor(Math.log10(least));

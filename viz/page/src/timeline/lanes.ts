@@ -1,17 +1,17 @@
-// Where single calls lie: each rank has a row, each row a lane for each thread, and further lanes where
-// calls of one thread overlap (a call that was made inside another one).
+// The layout of single calls. Each rank has a row, and each row a lane for each thread. If calls of one thread
+// overlap, because one call was made inside another one, the thread has further lanes.
 //
-// In a lane calls are disjoint and in order, so what meets a time is found by halving.
+// In a lane calls are disjoint and in order, so a binary search finds the call at a time.
 
 import type { Call } from "../answers.ts";
 
 export interface Lane {
   readonly thread: number;
-  /** By begin; none begins before the one before it has ended. */
+  /** Sorted by time. Each call begins after the end of the call before it. */
   readonly calls: readonly Call[];
 }
 
-/** The lanes of each rank, by thread, outer calls above inner ones. Ranks without calls have none. */
+/** The lanes of each rank that has calls. Lanes are sorted by thread; outer calls are above inner calls. */
 export function layOut(calls: readonly Call[]): Map<number, Lane[]> {
   const ordered = [...calls].sort((a, b) =>
     a.rank - b.rank || a.thread - b.thread || a.begin_ns - b.begin_ns || b.end_ns - a.end_ns);
@@ -27,7 +27,7 @@ export function layOut(calls: readonly Call[]): Map<number, Lane[]> {
   return rows;
 }
 
-/** The index of the first call of a lane that ends after `ns`; the number of calls when none does. */
+/** The index of the first call of a lane that ends after `ns`; the number of calls if there is none. */
 export function firstAfter(lane: Lane, ns: number): number {
   let low = 0;
   let high = lane.calls.length;
@@ -39,7 +39,7 @@ export function firstAfter(lane: Lane, ns: number): number {
   return low;
 }
 
-/** The call at a time, or the nearest one that is not farther than `slackNs`: of thin calls one is hit, too. */
+/** The call at a time, or the nearest call within `slackNs`, so that users can point at thin calls. */
 export function pick(lane: Lane, ns: number, slackNs: number): Call | null {
   const at = firstAfter(lane, ns);
   let best: Call | null = null;
@@ -55,8 +55,7 @@ export function pick(lane: Lane, ns: number, slackNs: number): Call | null {
 }
 
 /**
- * The longest calls that meet a time and ranks, longest first; of equal ones the earlier, then the lower
- * rank. Each call is looked at once.
+ * The longest calls in a range of time and ranks, longest first. Equal calls are sorted by time, then by rank.
  */
 export function longestOf(
     calls: readonly Call[], beginNs: number, endNs: number, firstRank: number, endRank: number,

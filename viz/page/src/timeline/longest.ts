@@ -1,5 +1,5 @@
-// The longest calls of what is shown, of all its ranks or of the one that is chosen. What the scene has is
-// enough where it has all calls, or ten of them; else the server is asked for just these ranks and this time.
+// The longest calls of the visible part, for all its ranks or for the selected rank. If the scene has all calls, or
+// ten of the range, they are taken from the scene. Otherwise the server is asked for these ranks and this time.
 
 import type { Timeline } from "../answers.ts";
 import type { Parameters } from "../api.ts";
@@ -12,16 +12,16 @@ export const kLongest = 10;
 
 export interface Found {
   readonly calls: readonly Listed[];
-  /** There are no longer ones that the answer does not have. */
+  /** The answer has all of the longest calls. */
   readonly isAll: boolean;
 }
 
-/** The ranks whose calls are listed: the one that is chosen, or those that are seen, in part or whole. */
+/** The ranks whose calls are listed: the selected rank, or all ranks that are at least partly visible. */
 export function ranksOf(view: Viewport, rank: number | null): readonly [first: number, end: number] {
   return rank === null ? [Math.floor(view.firstRank), Math.ceil(view.endRank)] : [rank, rank + 1];
 }
 
-/** Those of an answer that meet the view's time and ranks. */
+/** The longest calls of an answer in the view's time and ranks. */
 export function longestIn(answer: Timeline, isComplete: boolean, view: Viewport, rank: number | null): Found {
   const [first, end] = ranksOf(view, rank);
   if (answer.detail === "calls") {
@@ -44,17 +44,17 @@ export class Longest {
 
   constructor(private readonly owner: LongestOwner) {}
 
-  /** There may be more by now. */
+  /** Sends the next request even if it is the same, because there may be new calls. */
   forget(): void {
     this.asked = "";
   }
 
-  /** What was asked and has no answer, for the asking has failed, is asked again when there is more to tell. */
+  /** Sends the next request even if it is the same, if the last one has no answer. */
   retry(): void {
     if (this.answer === null) this.asked = "";
   }
 
-  /** `isWaiting`: a better scene is on its way; nothing is asked until it is there. */
+  /** Shows the list. `isWaiting`: a better scene is loading; no request is sent until it has arrived. */
   tell(scene: Scene, view: Viewport, rank: number | null, isWaiting: boolean): void {
     const here = longestIn(scene.answer, scene.isComplete, view, rank);
     if (here.isAll || isWaiting) return this.show(here.calls, rank);
@@ -65,7 +65,7 @@ export class Longest {
     this.asked = key;
     this.answer = null;
     this.show(here.calls, rank);
-    // One cell and one call: the list is what is asked for.
+    // One cell and one call: only the list of the longest calls is needed.
     this.owner.ask({ ...question, columns: 1, rows: 1, most: 1 }, (answer) => {
       this.answer = answer.longest.map(listedOfWindow);
       this.show(this.answer, rank);

@@ -1,5 +1,5 @@
-// A strip of the whole run above the timeline: share of time in MPI, and a frame around what is shown. A
-// click or a drag moves there.
+// A strip of the whole run above the timeline: the share of time in MPI, and a frame around the visible part. A click
+// or a drag moves the visible part there.
 
 import type { Ranks } from "../answers.ts";
 import { colourOf, scaleOf, type Theme } from "../colours.ts";
@@ -14,7 +14,7 @@ export class Navigator {
   private view: Viewport | null = null;
   private theme: Theme | null = null;
 
-  /** `moveTo` is told the time that is to be in the middle. */
+  /** `moveTo` gets the new time of the middle of the visible part. */
   constructor(moveTo: (ns: number) => void) {
     this.surface = new Surface("The whole run: share of time in MPI", () => this.draw());
     const { element } = this.surface;

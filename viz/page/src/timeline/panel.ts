@@ -1,5 +1,5 @@
-// Beside the timeline: the call that is chosen, the messages that belong to it, and the longest calls of
-// what is shown. What a canvas shows is read here by those who cannot see it.
+// The panel beside the timeline: the selected call, its messages, and the longest calls of the visible part. Screen
+// readers read it instead of the canvas.
 
 import type { Call, LongCall, Message } from "../answers.ts";
 import { el, fill, type Child } from "../dom.ts";
@@ -19,7 +19,7 @@ export function listed(call: Call): Listed {
            durationNs: call.end_ns - call.begin_ns };
 }
 
-/** One that is known by its window only: it lies somewhere within. */
+/** A call for which the times may be those of its window. */
 export function listedOfWindow(call: LongCall): Listed {
   return { rank: call.rank, function: call.function, beginNs: call.begin_ns, endNs: call.end_ns,
            durationNs: call.duration_ns };
@@ -80,12 +80,12 @@ export class Panel {
       ...messages.slice(0, 4).map((message) => el("p", { class: "faint" }, `${bytes(message.bytes)} ${other(message)}`)));
   }
 
-  /** `note` says what the list is not. */
+  /** `note` says how the list is limited; may be empty. */
   showLongest(calls: readonly Listed[], note: string): void {
     this.note.textContent = note;
     this.note.hidden = note === "";
     const key = JSON.stringify(calls);
-    if (key === this.listedNow) return;  // A button that is being clicked stays.
+    if (key === this.listedNow) return;  // Keeps a button that is being clicked.
     this.listedNow = key;
     fill(this.list, ...calls.map((call) =>
       el("li", {}, el("button", {

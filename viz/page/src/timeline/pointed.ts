@@ -1,4 +1,4 @@
-// What the pointer is on, and what is said of it: a call before a message, a message before a window.
+// Finds what the pointer is on, and describes it. A call has priority over a message, a message over a window.
 
 import type { Call, Message } from "../answers.ts";
 import type { Child } from "../dom.ts";
@@ -10,9 +10,9 @@ import type { Scene } from "./scene.ts";
 import type { Viewport } from "./viewport.ts";
 
 export interface Pointed {
-  /** What is drawn as pointed at; a window is not. */
+  /** The call or message that is highlighted; windows are not highlighted. */
   readonly on: Call | Message | null;
-  /** Null: there is nothing. */
+  /** The description; null: there is nothing. */
   readonly what: Child;
 }
 

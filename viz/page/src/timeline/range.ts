@@ -1,14 +1,14 @@
-// A viewport in the page's address: its time is that of all views, its ranks are the timeline's own.
+// A viewport in the page's address. All views share its time; its ranks are a setting of the timeline.
 
 import type { Change, Place } from "../place.ts";
 import { clamp, type Bounds, type Viewport } from "./viewport.ts";
 
-/** Rows of a world that are shown at first: names and calls can be read. */
+/** Maximum number of rows at first, so that names and calls can be read. */
 export const kRowsAtFirst = 64;
-/** Of a larger world a rank that another view has named is shown with this many around it. */
+/** Number of rows around a rank that another view has selected, in a larger world. */
 const kRowsAround = 16;
 
-/** What an address asks for, within the bounds. */
+/** The viewport of an address, within the bounds. */
 export function viewportOf(place: Place, bounds: Bounds): Viewport {
   const { begin, end, rank, own } = place;
   const given = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(own.ranks ?? "");
@@ -22,7 +22,7 @@ export function viewportOf(place: Place, bounds: Bounds): Viewport {
   return clamp({ beginNs: begin ?? bounds.beginNs, endNs: end ?? bounds.endNs, firstRank, endRank }, bounds);
 }
 
-/** The change of the place that stands for a viewport; all of the time is no range, as for other views. */
+/** The change of the place for a viewport. If the viewport has the whole time, the place has no time. */
 export function changeOf(view: Viewport, bounds: Bounds, place: Place): Change {
   const isWhole = view.beginNs <= bounds.beginNs && view.endNs >= bounds.endNs;
   const isAll = view.firstRank <= 0 && view.endRank >= Math.min(bounds.ranks, kRowsAtFirst) &&
@@ -35,7 +35,7 @@ export function changeOf(view: Viewport, bounds: Bounds, place: Place): Change {
   };
 }
 
-/** What of a place the timeline shows: two places with the same key look the same. */
+/** The parts of a place that the timeline shows. Places with the same key look the same. */
 export function keyOfPlace(place: Place): string {
   return JSON.stringify([place.world, place.begin, place.end, place.rank, place.own.ranks ?? ""]);
 }

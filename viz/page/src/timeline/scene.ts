@@ -1,4 +1,4 @@
-// What one answer of the timeline holds, made ready to be drawn and hit.
+// One answer of the timeline, prepared for drawing and for finding what the pointer is on.
 
 import type { Call, Grid, Message, Timeline } from "../answers.ts";
 import { layOut, type Lane } from "./lanes.ts";
@@ -9,13 +9,13 @@ import type { Viewport } from "./viewport.ts";
 export interface Scene {
   readonly answer: Timeline;
   readonly lanes: ReadonlyMap<number, readonly Lane[]>;
-  /** Share of time in MPI, where there are no single calls. */
+  /** The share of time in MPI; null if there are single calls, or no windows. */
   readonly grid: Grid | null;
-  /** Where the grid's first slot begins: grids are widened to whole windows. */
+  /** Start of the grid's first slot. The server extends grids to whole windows. */
   readonly gridBeginNs: number;
-  /** All calls of the tile are here. */
+  /** The answer has all calls of the tile. */
   readonly isComplete: boolean;
-  /** Not all calls are here, though they are recorded: of less, more of them would be. */
+  /** Calls are recorded, but not all are in the answer. A smaller tile would have more of them. */
   readonly isTooMuch: boolean;
 }
 
@@ -32,7 +32,7 @@ export function sceneOf(answer: Timeline): Scene {
   };
 }
 
-/** The answer that serves a screen best, or null when none shows any of it. */
+/** The best answer for a view; null: no answer has a part of it. */
 export function bestOf(kept: readonly Kept<Scene>[], view: Viewport): Scene | null {
   let best: Scene | null = null;
   let most = 0;
@@ -45,13 +45,13 @@ export function bestOf(kept: readonly Kept<Scene>[], view: Viewport): Scene | nu
   return best;
 }
 
-/** An old answer gives way to a new one that has less detail, but not to one of half the screen. */
+/** Factor for old answers: a new answer with less detail is better, a new answer for half of the screen is not. */
 const kOld = 0.7;
 
 function worthOf(tile: Tile, scene: Scene, view: Viewport): number {
   const time = overlap(tile.beginNs, tile.endNs, view.beginNs, view.endNs);
   const ranks = overlap(tile.firstRank, tile.endRank, view.firstRank, view.endRank);
-  // A wider answer is coarser; half the screen is worth less than all of it in any detail.
+  // A wider answer is coarser. An answer for the whole screen is always better than one for half of it.
   const fineness = Math.min((view.endNs - view.beginNs) / (tile.endNs - tile.beginNs), 1);
   const detail = scene.isComplete ? 1 : scene.answer.detail === "calls" ? 0.6 : 0.3;
   return time * ranks * (3 + detail + 0.3 * fineness);
@@ -62,24 +62,24 @@ function overlap(first: number, last: number, begin: number, end: number): numbe
   return Math.max(0, Math.min(last, end) - Math.max(first, begin)) / (end - begin);
 }
 
-/** The share of time in MPI of a grid's cell; of several threads it may be above 1. */
+/** The share of time in MPI of a grid's cell. With several threads it may be above 1. */
 export function shareOf(grid: Grid, row: number, column: number): number {
   const { cells, ranks } = grid.rows[row]!;
   return (cells[column] ?? 0) / (grid.slot_ns * ranks);
 }
 
-/** When a message is drawn to arrive. */
+/** The time at which a message is drawn to arrive. */
 export function arrivalOf(message: Message): number {
   return message.received_ns ?? message.sent_ns;
 }
 
-/** Whether a message belongs to a call: it left in it, or arrived in it. */
+/** Returns whether a call sent or received a message. */
 export function isOf(message: Message, call: Call): boolean {
   return (message.source === call.rank && message.sent_ns === call.begin_ns) ||
     (message.destination === call.rank && message.received_ns === call.end_ns);
 }
 
-/** The call of a rank and function that lasts as long and meets a time, or lies exactly there; null: it is not here. */
+/** The call with this rank, function and duration, at exactly this time or, if only its window is known, within it. */
 export function callLike(
     scene: Scene,
     like: { rank: number; function: string; beginNs: number; endNs: number; durationNs: number }): Call | null {

@@ -1,4 +1,4 @@
-// Straight lines on the screen: cut to a box, and how far a point is from them.
+// Straight lines on the screen: the part within a box, and the distance from a point.
 
 export interface Segment {
   readonly x1: number;
@@ -34,7 +34,7 @@ export function clip(line: Segment, width: number, height: number): Segment | nu
   };
 }
 
-/** How far a point is from a line, in pixels. */
+/** The distance between a point and a line, in pixels. */
 export function distance(line: Segment, x: number, y: number): number {
   const across = line.x2 - line.x1;
   const down = line.y2 - line.y1;

@@ -1,4 +1,4 @@
-// The line below the timeline: what is shown, what of it is an estimate, and what cannot be shown.
+// The text below the timeline: what is shown, whether times are estimates, and what is lost.
 
 import { el, type Child } from "../dom.ts";
 import { count, duration, moment, plural } from "../format.ts";

@@ -1,13 +1,13 @@
-// The answers that are kept, and the two questions that may be open: one for what is on the screen, one
-// for what the next step may bring there.
+// The cached answers, and at most two open requests: one for the visible part, one for a part that may be visible
+// next.
 //
-// want() is called at each step; a question whose tile is not wanted any more gives way to a newer one.
-// The answers that were not used for longest are forgotten. A live run's answers grow old: renew() marks
-// them, and they are drawn until the new ones are there.
+// want() is called after each movement. A request for a tile that is no longer wanted is replaced by a newer one. The
+// least recently used answers are dropped. In a live run answers become old: renew() marks them, and they are drawn
+// until new answers arrive.
 
 import { keyOf, type Tile } from "./tiles.ts";
 
-/** About a megabyte each when they are full of calls. */
+/** Maximum number of cached answers. An answer with many calls needs about a megabyte. */
 export const kMaxKept = 24;
 
 export type Slot = "now" | "ahead";
@@ -15,7 +15,7 @@ export type Slot = "now" | "ahead";
 export interface Kept<Answer> {
   readonly tile: Tile;
   readonly answer: Answer;
-  /** There may be more by now. */
+  /** The answer may be incomplete, because the run has continued. */
   readonly isOld: boolean;
 }
 
@@ -31,15 +31,15 @@ export class TileStore<Answer> {
   private ahead: readonly Tile[] = [];
 
   /**
-   * `load` asks for a tile and ends what is open under the same slot; it calls `show` with the answer,
-   * or never. `answered` is called after each answer.
+   * `load` requests a tile, and cancels the open request of the same slot. It calls `show` with the answer; after a
+   * failure it does not call `show`. `answered` is called after each answer.
    */
   constructor(
     private readonly load: (slot: Slot, tile: Tile, show: (answer: Answer) => void) => void,
     private readonly answered: () => void,
   ) {}
 
-  /** What is needed now, most urgent first, and what may be needed next; replaces what was wanted before. */
+  /** Sets the tiles that are needed now, most urgent first, and the tiles that may be needed next. */
   want(now: readonly Tile[], ahead: readonly Tile[]): void {
     this.now = now;
     this.ahead = ahead;
@@ -47,7 +47,7 @@ export class TileStore<Answer> {
     if (isNowComplete) this.ask("ahead", ahead);
   }
 
-  /** The answer of a tile, new or old. Counts as a use. */
+  /** The cached answer for a tile, new or old. Marks it as used. */
   find(tile: Tile): Kept<Answer> | undefined {
     const key = keyOf(tile);
     const entry = this.kept.get(key);
@@ -57,14 +57,14 @@ export class TileStore<Answer> {
     return entry;
   }
 
-  /** All answers, those that were used last first. */
+  /** All cached answers, most recently used first. */
   all(): readonly Kept<Answer>[] {
     return [...this.kept.values()].reverse();
   }
 
   /**
-   * There may be more now, or questions have failed: what `isTouched` is asked for again when it is
-   * wanted, and what is open is no longer waited for.
+   * Marks the answers for which `isTouched` returns true as old, and requests the wanted tiles again. Ignores the
+   * answers of open requests. Call it if the run has new data, or if requests may have failed.
    */
   renew(isTouched: (tile: Tile) => boolean): void {
     for (const entry of this.kept.values()) entry.isOld ||= isTouched(entry.tile);
@@ -72,7 +72,7 @@ export class TileStore<Answer> {
     this.want(this.now, this.ahead);
   }
 
-  /** Forgets all: another world, say. What is still open is not shown. */
+  /** Drops all answers, for example because the world changes. Answers of open requests are ignored. */
   clear(): void {
     this.kept.clear();
     this.open.clear();
@@ -80,12 +80,12 @@ export class TileStore<Answer> {
     this.ahead = [];
   }
 
-  /** Whether something that is wanted now is not there yet. */
+  /** Whether a tile that is needed now is still loading. */
   get isWaiting(): boolean {
     return this.open.has("now");
   }
 
-  /** True when all of them are there and fresh. */
+  /** Requests the first missing or old tile. Returns true if there is none. */
   private ask(slot: Slot, tiles: readonly Tile[]): boolean {
     const missing = tiles.find((tile) => this.kept.get(keyOf(tile))?.isOld ?? true);
     if (missing === undefined) return true;

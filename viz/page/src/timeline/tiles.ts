@@ -1,12 +1,12 @@
-// Which pieces of a run the timeline asks for, and which of the answers it has it draws.
+// The parts of a run that the timeline requests.
 //
-// A tile is a range of time and ranks on a grid of powers of two, larger than what is shown: at each
-// zoom tiles are at least twice as wide as the screen and overlap by three quarters, so that one tile
-// covers the screen with some room on every side, and a small step needs no new one. Pairs of
-// messages are found within a tile, so one tile, not several side by side, is drawn.
+// A tile is a range of time and ranks. Its size is a power of two, at least twice the visible range, and neighbouring
+// tiles overlap by three quarters. So one tile covers the screen with a margin on each side, and a small movement
+// needs no new tile. The server pairs messages within one answer. So only one tile is drawn, not several side by
+// side.
 //
-// A tile that holds too many calls is answered in windows. Then a tight one, of little more than the
-// screen, is asked for as well: it may still have single calls.
+// If a tile has too many calls, the answer has windows or only the longest calls. Then a tight tile, a little larger
+// than the screen, is also requested: it may have all single calls.
 
 import type { Bounds, Viewport } from "./viewport.ts";
 
@@ -17,14 +17,14 @@ export interface Tile {
   readonly endRank: number;
 }
 
-/** Worlds up to this size are asked whole: both ends of each message are there then. */
+/** For worlds up to this size, a tile has all ranks, so that it has both ends of each message. */
 const kWholeWorld = 32;
 
 export function keyOf(tile: Tile): string {
   return `${tile.beginNs}-${tile.endNs}/${tile.firstRank}-${tile.endRank}`;
 }
 
-/** The tile that a screen wants: covers it, on the grid. It may reach beyond the run's time. */
+/** The tile that covers a view. It may extend beyond the run's time. */
 export function wideTile(view: Viewport, bounds: Bounds): Tile {
   const [beginNs, endNs] = cover(view.beginNs, view.endNs);
   if (bounds.ranks <= kWholeWorld) return { beginNs, endNs, firstRank: 0, endRank: bounds.ranks };
@@ -32,7 +32,7 @@ export function wideTile(view: Viewport, bounds: Bounds): Tile {
   return { beginNs, endNs, firstRank: Math.max(firstRank, 0), endRank: Math.min(endRank, bounds.ranks) };
 }
 
-/** A tile as parameters of a question, cut to the run's time. */
+/** A tile as parameters of a request, cut to the run's time. */
 export function questionOf(tile: Tile, bounds: Bounds): Record<string, number> {
   return {
     first_rank: tile.firstRank,
@@ -42,7 +42,7 @@ export function questionOf(tile: Tile, bounds: Bounds): Record<string, number> {
   };
 }
 
-/** Little more than the screen: an eighth of it on each side at most, whole ranks. */
+/** A tile that extends beyond the view by at most an eighth of its time on each side, with whole ranks. */
 export function tightTile(view: Viewport, bounds: Bounds): Tile {
   const step = powerOfTwoFrom((view.endNs - view.beginNs) / 16);
   return {
@@ -53,7 +53,7 @@ export function tightTile(view: Viewport, bounds: Bounds): Tile {
   };
 }
 
-/** The tiles one step to the left and to the right, then out: what a next step may want. None when all is here. */
+/** The tiles for a movement to the right, to the left, and for zooming out. None if the tile has the whole run. */
 export function neighbours(view: Viewport, bounds: Bounds): Tile[] {
   const step = 0.75 * (view.endNs - view.beginNs);
   const tile = wideTile(view, bounds);
@@ -90,7 +90,7 @@ function cover(begin: number, end: number): [number, number] {
   return [start, start + size];
 }
 
-/** The smallest power of two that is not below, at least 1. */
+/** The smallest power of two that is at least `value`; at least 1. */
 function powerOfTwoFrom(value: number): number {
   let power = 1;
   while (power < value) power *= 2;

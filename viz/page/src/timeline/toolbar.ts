@@ -1,4 +1,4 @@
-// The timeline's buttons, and what its colours mean.
+// The timeline's buttons, and the legend of its colours.
 
 import { classColour, colourOf, kShownClasses, scaleOf, type Theme } from "../colours.ts";
 import { choice, el, fill } from "../dom.ts";

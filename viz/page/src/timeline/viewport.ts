@@ -1,8 +1,7 @@
-// What part of a run the timeline shows: times across, ranks down, scrolled and zoomed as a map.
+// The visible part of a run on the timeline: time from left to right, ranks from top to bottom.
 //
-// All functions take a viewport and give a new one that lies within the bounds. Times are
-// nanoseconds of the run (whole or not; exact up to 2^53, 104 days), ranks are fractions of rows, so
-// that a drag moves smoothly.
+// The functions that change a viewport return a new one within the bounds. Times are nanoseconds of the run (whole or
+// not; exact up to 2^53, 104 days), ranks are fractions of rows, so that a drag moves smoothly.
 
 export interface Viewport {
   readonly beginNs: number;
@@ -11,31 +10,31 @@ export interface Viewport {
   readonly endRank: number;
 }
 
-/** What there is to be shown: the run's time and its ranks [0, ranks). */
+/** The limits of a viewport: the run's time and its ranks [0, ranks). */
 export interface Bounds {
   readonly beginNs: number;
   readonly endNs: number;
   readonly ranks: number;
 }
 
-/** The shortest time that is shown: calls of ten nanoseconds are wide enough to be hit. */
+/** Minimum length of the visible time: users can then point at calls of ten nanoseconds. */
 export const kShortestNs = 200;
-/** The fewest ranks that are shown. */
+/** Minimum number of visible ranks. */
 export const kFewestRanks = 1;
 
-/** All there is. Without a rank or a time yet it is one of each, so that nothing divides by 0. */
+/** The whole run. It is never empty, even if the run has no rank or no time yet, so that nothing is divided by 0. */
 export function wholeOf(bounds: Bounds): Viewport {
   return clamp({ beginNs: bounds.beginNs, endNs: bounds.endNs, firstRank: 0, endRank: bounds.ranks }, bounds);
 }
 
-/** Moves a viewport into the bounds, keeping its size where it fits. */
+/** Moves a viewport into the bounds. Keeps its size if it fits. */
 export function clamp(view: Viewport, bounds: Bounds): Viewport {
   const time = fit(view.beginNs, view.endNs, bounds.beginNs, bounds.endNs, kShortestNs);
   const ranks = fit(view.firstRank, view.endRank, 0, bounds.ranks, kFewestRanks);
   return { beginNs: time[0], endNs: time[1], firstRank: ranks[0], endRank: ranks[1] };
 }
 
-/** Moves it by parts of its own width and height: 0.5 is half a screen to the right, or down. */
+/** Moves a viewport by parts of its own width and height: 0.5 is half a screen to the right, or down. */
 export function pan(view: Viewport, bounds: Bounds, across: number, down: number): Viewport {
   const time = across * (view.endNs - view.beginNs);
   const ranks = down * (view.endRank - view.firstRank);
@@ -51,22 +50,22 @@ export function pan(view: Viewport, bounds: Bounds, across: number, down: number
 }
 
 /**
- * Zooms the time around a point of the screen, which stays where it is: `at` is 0 at the left edge,
- * 1 at the right one. A factor of 0.5 shows half the time. Where a bound or the shortest time stops
- * the zoom, the point still stays where it can.
+ * Zooms the time around a point of the screen, which stays where it is: `at` is 0 at the left edge, 1 at the right
+ * one. A factor of 0.5 shows half the time. If a bound or the minimum length stops the zoom, the point stays where it
+ * is if possible.
  */
 export function zoomTime(view: Viewport, bounds: Bounds, factor: number, at: number): Viewport {
   const [beginNs, endNs] = zoom(view.beginNs, view.endNs, factor, at, kShortestNs, bounds.endNs - bounds.beginNs);
   return clamp({ ...view, beginNs, endNs }, bounds);
 }
 
-/** As zoomTime, for the ranks: `at` is 0 at the top. */
+/** Like zoomTime(), for the ranks: `at` is 0 at the top. */
 export function zoomRanks(view: Viewport, bounds: Bounds, factor: number, at: number): Viewport {
   const [firstRank, endRank] = zoom(view.firstRank, view.endRank, factor, at, kFewestRanks, bounds.ranks);
   return clamp({ ...view, firstRank, endRank }, bounds);
 }
 
-/** Shows a piece of time with as much again on both sides; ranks move only when it must be. */
+/** Shows a call with its own length before and after it. Moves the ranks only if its rank is not fully visible. */
 export function showCall(view: Viewport, bounds: Bounds, rank: number, beginNs: number, endNs: number): Viewport {
   const length = Math.max(endNs - beginNs, kShortestNs / 3);
   const middle = (beginNs + endNs) / 2;
@@ -79,7 +78,7 @@ export function showCall(view: Viewport, bounds: Bounds, rank: number, beginNs: 
   return clamp(shown, bounds);
 }
 
-/** Where a time is on the screen, `width` wide. */
+/** The position of a time on a screen of this width. */
 export function timeToX(view: Viewport, ns: number, width: number): number {
   return ((ns - view.beginNs) / (view.endNs - view.beginNs)) * width;
 }
@@ -88,7 +87,7 @@ export function xToTime(view: Viewport, x: number, width: number): number {
   return view.beginNs + (x / width) * (view.endNs - view.beginNs);
 }
 
-/** Where the upper edge of a rank's row is on the screen, `height` high. */
+/** The position of the upper edge of a rank's row on a screen of this height. */
 export function rankToY(view: Viewport, rank: number, height: number): number {
   return ((rank - view.firstRank) / (view.endRank - view.firstRank)) * height;
 }

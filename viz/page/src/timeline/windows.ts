@@ -1,5 +1,5 @@
-// Windows on the timeline: how much of their time ranks were in MPI, slot by slot. An answer has up to 256 rows
-// of 600 slots: they are painted once, a pixel each, and a step only stretches the rows that are seen.
+// Windows on the timeline: the share of time in MPI in each slot. An answer has up to 256 rows of 600 slots. They are
+// painted once, one pixel each. After a movement only the visible rows are drawn again, scaled.
 
 import type { Theme } from "../colours.ts";
 import { Heat } from "../heat.ts";

@@ -1,12 +1,12 @@
-// The processes of an overlay by their parents. A file is a stranger's: a parent may not be told any more, or
-// a ring may be; each process is found once whatever stands there.
+// The processes of an overlay as a tree. The data is not trusted: a parent may be missing, or parents may form a
+// cycle. Each process is in the tree exactly once in any case.
 
 import type { TreeNode } from "../answers.ts";
 
 export interface Branch {
   readonly node: TreeNode;
   readonly children: readonly Branch[];
-  /** Of it and all below. */
+  /** Sums over this process and all processes below it. */
   readonly ranks: number;
   readonly leaves: number;
 }
@@ -14,7 +14,7 @@ export interface Branch {
 /** node2 before node10. */
 const kByName = new Intl.Collator("en", { numeric: true });
 
-/** What has no parent that is told of: the front end, and what has lost its own. Children are by host. */
+/** The processes without a known parent, for example the front end, with their children. Children are sorted by host. */
 export function branchesOf(nodes: readonly TreeNode[]): Branch[] {
   const known = new Set(nodes.map((node) => node.id));
   const below = new Map<number, TreeNode[]>();
@@ -29,7 +29,7 @@ export function branchesOf(nodes: readonly TreeNode[]): Branch[] {
     }
   }
   const seen = new Set<number>();
-  // Programs that send on the run's streams are no hosts, but leaves.
+  // Programs that send on the run's streams are leaves too.
   const isLeaf = (node: TreeNode): boolean => node.role === "back_end" || node.role === "program";
   const grow = (node: TreeNode): Branch => {
     seen.add(node.id);
@@ -46,7 +46,7 @@ export function branchesOf(nodes: readonly TreeNode[]): Branch[] {
   return grown;
 }
 
-/** The one of a process. */
+/** The branch of a process; null: unknown. */
 export function branchOf(branches: readonly Branch[], id: number): Branch | null {
   for (const branch of branches) {
     const found = branch.node.id === id ? branch : branchOf(branch.children, id);
@@ -55,7 +55,7 @@ export function branchOf(branches: readonly Branch[], id: number): Branch | null
   return null;
 }
 
-/** What is wrong with a process, or null. One that has left is well: it has done what it should. */
+/** What is wrong with a process; null: nothing. A process that has left is not in trouble. */
 export function troubleOf(node: TreeNode): "lost" | "silent" | null {
   if (node.state === "lost") return "lost";
   return node.silent_ns === null ? null : "silent";

@@ -1,4 +1,4 @@
-// The overlay drawn: a line a level, the front end above, leaves below, coloured by how they are.
+// Draws the overlay: one line for each level, the front end at the top, colours by state.
 
 import { duration, rate } from "../format.ts";
 import type { TreeNode } from "../answers.ts";
@@ -10,9 +10,9 @@ import { nearest, type Spot } from "./spots.ts";
 import { or, roleOf } from "./words.ts";
 
 const kMargin = 18;
-/** Narrower leaves are strokes, wider ones discs. */
+/** Diameter of a process in pixels. With less space it is drawn as a narrow box. */
 const kDisc = 12;
-/** Okabe and Ito's vermilion and orange; shapes tell it as well. */
+/** Vermilion, orange and blue of Okabe and Ito. Processes in trouble also have another shape. */
 const kLost = "#d55e00";
 const kSilent = "#e69f00";
 const kWell = "#0072b2";
@@ -94,7 +94,7 @@ export class Picture {
       context.bezierCurveTo(above, middle, x, middle, x, y);
     }
     context.stroke();
-    // Those in trouble last: nothing covers them.
+    // Processes in trouble are drawn last, so that nothing covers them.
     const ordered = [...this.spots].sort((a, b) => Number(troubleOf(a.node) !== null) - Number(troubleOf(b.node) !== null));
     for (const spot of ordered) this.drawSpot(context, theme, spot, width);
   }

@@ -1,31 +1,31 @@
-// The overlay as rows that are read from the top down: each process below its parent, alike leaves as one.
+// The overlay as rows of a table: each process below its parent, similar back ends as one row.
 //
-// A tree of 1024 hosts has 1024 leaves that differ in nothing but their host's name. Leaves of one parent
-// that are in the same state are folded into a row of their sums; one that is lost or silent stands for
-// itself, so that it is seen whatever the tree's size.
+// A tree of 1024 hosts has 1024 back ends that differ only in their host's name. Five or more back ends with the same
+// parent and state are folded into one row with their sums. A back end that is lost or silent always has a row of its
+// own.
 
 import type { TreeNode } from "../answers.ts";
 import { troubleOf, type Branch } from "./branches.ts";
 
 export interface Row {
-  /** One, or all that are folded into this row, by host. */
+  /** One process, or all processes that are folded into this row, sorted by host. */
   readonly nodes: readonly TreeNode[];
-  /** Names the fold for `open`; null where there is nothing to fold. */
+  /** The name of the fold, for `open`; null: there is nothing to fold. */
   readonly fold: string | null;
   readonly isFolded: boolean;
-  /** 0: the front end. */
+  /** 0: a process without a known parent, usually the front end. */
   readonly depth: number;
-  /** For each depth from 1 on: whether that branch goes on below this row. */
+  /** For each depth from 1: whether that branch continues below this row. */
   readonly goesOn: readonly boolean[];
-  /** Of the row's processes and all below them. */
+  /** Sums over the row's processes and all processes below them. */
   readonly ranks: number;
   readonly leaves: number;
 }
 
-/** From so many alike leaves of one parent on they are one row. */
+/** Minimum number of similar back ends that are folded. */
 export const kFoldFrom = 5;
 
-/** Rows of a tree; what `open` names is not folded. */
+/** The rows of a tree. Folds in `open` are shown as single rows. */
 export function rowsOf(roots: readonly Branch[], open: ReadonlySet<string>): Row[] {
   const rows: Row[] = [];
   const visit = (siblings: readonly Branch[], parent: string, depth: number, goesOn: readonly boolean[]): void => {
@@ -50,7 +50,7 @@ interface Group {
   readonly isFolded: boolean;
 }
 
-/** Siblings in their order; alike leaves together, where the first of them is. */
+/** Groups of siblings, in order. Similar back ends are together, at the place of the first of them. */
 function groupsOf(siblings: readonly Branch[], parent: string, open: ReadonlySet<string>): Group[] {
   const alike = new Map<string, Branch[]>();
   const ordered: { branches: Branch[]; fold: string | null }[] = [];
@@ -75,13 +75,13 @@ function groupsOf(siblings: readonly Branch[], parent: string, open: ReadonlySet
   });
 }
 
-/** "node00 … node15 (16 hosts)" of many, the name of one. */
+/** "node00 … node15 (16 hosts)"; one or two hosts by name. */
 export function hostsOf(nodes: readonly TreeNode[]): string {
   const hosts = [...new Set(nodes.map((node) => node.host))];
   return hosts.length <= 2 ? hosts.join(", ") : `${hosts[0]} … ${hosts.at(-1)} (${hosts.length} hosts)`;
 }
 
-/** What the links of a row do together; null: none has told of it. */
+/** Sums over the links of a row; null: unknown for all of them. */
 export interface LinkSum {
   readonly packetsPerS: number | null;
   readonly bytesPerS: number | null;

@@ -1,21 +1,21 @@
-// Where the processes of an overlay are drawn: a line a level, the front end above, children below their
-// parent, leaves side by side and equally wide. Any number of leaves fits: they become narrow.
+// The positions of processes in the drawing of an overlay: one line for each level, the front end at the top,
+// children below their parent. Leaves are side by side and equally wide, so any number of leaves fits.
 
 import type { TreeNode } from "../answers.ts";
 import type { Branch } from "./branches.ts";
 
 export interface Spot {
   readonly node: TreeNode;
-  /** Of its middle, 0 to 1 across. */
+  /** Position of its middle, from 0 (left) to 1. */
   readonly x: number;
-  /** The line it is on, from 0. */
+  /** Number of its line, from 0. */
   readonly line: number;
-  /** 0 to 1: what belongs to it and those below it. */
+  /** Width of its part of the drawing, from 0 to 1. */
   readonly width: number;
   readonly parent: Spot | null;
 }
 
-/** Parents before their children. */
+/** The positions of all processes. Parents come before their children. */
 export function spotsOf(roots: readonly Branch[]): Spot[] {
   const widths = new Map<Branch, number>();
   const measure = (branch: Branch): number => {
@@ -43,7 +43,7 @@ export function spotsOf(roots: readonly Branch[]): Spot[] {
   return spots;
 }
 
-/** The nearest spot of a line, or null where the line has none. */
+/** The nearest process on a line; null: the line has none. */
 export function nearest(spots: readonly Spot[], x: number, line: number): Spot | null {
   let best: Spot | null = null;
   for (const spot of spots) {

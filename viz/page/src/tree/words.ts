@@ -1,4 +1,4 @@
-// Words for the processes of the overlay.
+// Texts about the processes of the overlay.
 
 import type { TreeNode } from "../answers.ts";
 import { el, type Child } from "../dom.ts";
@@ -21,7 +21,7 @@ export function rolesOf(node: TreeNode, number: number): string {
     ? "communication processes" : `${roleOf(node)}s`);
 }
 
-/** A number in words, or that there is none. */
+/** A number as text; if it is missing, a dash. */
 export function or(value: number | null | undefined, text: (value: number) => string): string {
   return value === null || value === undefined ? kNone : text(value);
 }
@@ -32,7 +32,7 @@ export function stateOf(node: TreeNode): HTMLElement {
   return el("span", { class: trouble === null ? null : "bad" }, `${node.state}${silent}`);
 }
 
-/** What a back end has measured of its host (placement/facts.h), with units. */
+/** A fact about a host (placement/facts.h) with its unit. */
 function factOf(name: string, value: number): string {
   if (name === "idle") return percent(value);
   if (name === "memory") return `${value.toFixed(1)} GiB`;
@@ -41,7 +41,7 @@ function factOf(name: string, value: number): string {
   return Number.isInteger(value) ? count(value) : value.toFixed(2);
 }
 
-/** All that is known of one process; `ranks` are its own and those below it, as in the table. */
+/** The details of one process. `ranks` includes the ranks below it, as in the table. */
 export function linesOf(node: TreeNode, ranks: number): HTMLElement {
   const { link } = node;
   const pairs: [string, Child][] = [
@@ -50,7 +50,7 @@ export function linesOf(node: TreeNode, ranks: number): HTMLElement {
     ["reported", or(link?.at_ns, (ns) => moment(ns, 1e7))],
     ["messages", or(link?.packets_per_s, rate)],
     ["bytes", or(link?.bytes_per_s, (value) => `${bytes(value)}/s`)],
-    // The front end's link is its way into the store.
+    // The front end has no parent: its numbers are about the store.
     ["queue", or(link?.queue_bytes, bytes)],
     [node.role === "front_end" ? "longest commit" : "round trip", or(link?.round_trip_ns, duration)],
     ["transport", link?.transport || kNone],

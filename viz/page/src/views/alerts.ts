@@ -1,5 +1,4 @@
-// What the rules over windows have found: ranks that stand still, are late or slow, and losses; each leads
-// to its place on the timeline.
+// The alerts: stalled ranks, imbalance, late ranks and losses. Each has a link to its place on the timeline.
 
 import { amountOf, lengthOf, placeOf, worstOf } from "../alerts.ts";
 import type { Alert, Alerts } from "../answers.ts";

@@ -1,4 +1,4 @@
-// The views, in the order of their tabs. The first one is home.
+// The views, in the order of their tabs. The page opens with the first one.
 
 import type { View } from "../view.ts";
 import { overview } from "./overview.ts";

@@ -1,4 +1,4 @@
-// Each function: how often, how long, how much; when, and how its calls are distributed.
+// The functions: calls, time, payload, time over the run, and the distribution of durations.
 
 import type { FunctionRow, Functions } from "../answers.ts";
 import { classColour } from "../colours.ts";

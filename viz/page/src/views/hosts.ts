@@ -1,4 +1,4 @@
-// What the auxiliary services have measured: series of hosts and of ranks, side by side, with one cursor.
+// The series of hosts and ranks that services have measured, as charts with a common cursor.
 
 import "../hosts/hosts.css";
 import type { Hosts, Query, Series } from "../answers.ts";
@@ -12,9 +12,9 @@ import { timeOf } from "../place.ts";
 import type { Mounted, Page, View } from "../view.ts";
 
 const kSlots = 300;
-/** Of a value: one more than is shown. */
+/** Significant digits of a value: one more than is shown. */
 const kDigits = 4;
-/** Charts of one series; more of them nobody compares. */
+/** Maximum number of charts for one series. */
 const kMaxCharts = 24;
 
 class Section {
@@ -50,7 +50,7 @@ class Section {
       if (chart === undefined) this.charts.set(keys[at]!, chart = new Chart());
       return { chart, line };
     });
-    // First into the page: a chart is as wide as its place.
+    // The charts must be in the page before they are drawn, because they take the width of their place.
     const order = charts.map(({ chart }) => chart.element);
     if (order.length !== this.grid.children.length || order.some((one, at) => this.grid.children[at] !== one)) {
       fill(this.grid, ...order);
@@ -111,7 +111,7 @@ class HostsView implements Mounted {
     const choices = readChoices(this.page.place.own.series, answer.series, ofRanks);
     this.chooser.show(answer.series, ofRanks, choices);
     this.arrange(choices);
-    // Names and units do not change once a series is there. An old file, without services, has no units.
+    // Names and units of existing series do not change. An old file without services has no units.
     if (this.units.size === 0 && [...answer.series, ...ofRanks].some((name) => !isFact(name))) {
       this.page.load("units", "query", { sql: "SELECT name, unit FROM metric" }, (units) => this.take(units, choices));
     } else {

@@ -1,4 +1,4 @@
-// Who sends to whom, and who waits for whom: a square of ranks, with the largest pairs beside it.
+// The matrix: which rank sends to which, and which waits for which, with a list of the highest pairs.
 
 import type { Matrix } from "../answers.ts";
 import { choice, el, empty, fill } from "../dom.ts";
@@ -16,7 +16,7 @@ type Value = typeof kValues[number][0];
 
 const kScales = [["log", "logarithmic"], ["linear", "linear"]] as const;
 
-/** The value of a cell that is looked at. */
+/** The selected quantity of a cell. */
 function valueOf(value: Value, pair: Pair): number {
   return value === "bytes" || value === "time" ? pair.amount : pair.count;
 }

@@ -1,4 +1,4 @@
-// What runs, how much of it is in MPI, who waits for whom, and the account that says what is missing.
+// The overview: the run, the account, alerts, time in MPI, waits, functions, services and losses.
 
 import type { Alert, Alerts, Overview, WorldShare } from "../answers.ts";
 import { el, empty, fill, type Child } from "../dom.ts";
@@ -11,7 +11,7 @@ function card(title: string, id: string, ...inside: Child[]): HTMLElement {
   return el("section", { class: "card", id, "aria-label": title }, el("h2", {}, title), ...inside);
 }
 
-/** How much of what was captured is stored; what is lost can be seen however little it is. */
+/** A bar with the shares of stored and lost calls. */
 function proportion(stored: number, lost: number): HTMLElement {
   const gap = el("span", { class: "lost-part" });
   gap.style.flexGrow = String(lost);
@@ -20,7 +20,7 @@ function proportion(stored: number, lost: number): HTMLElement {
   return el("div", { class: "proportion", "aria-hidden": "true" }, whole, lost > 0 && gap);
 }
 
-/** Captured = stored + lost, and while a run lives what is on the way; and whether that is all. */
+/** The account: captured = stored + lost, plus calls on the way during the run, and whether it is complete. */
 function account(answer: Overview): HTMLElement {
   const { ranks, complete_ranks, captured, stored, lost, lost_of_unknown_ranks } = answer.account;
   if (ranks === 0) {
@@ -49,7 +49,7 @@ function account(answer: Overview): HTMLElement {
       lost_of_unknown_ranks > 0 && `; ${plural(lost_of_unknown_ranks, "call")} lost of unknown ranks`));
 }
 
-/** Half of them with the least, half with the most. */
+/** Half of these ranks have the lowest shares, half the highest. */
 const kShownRanks = 8;
 
 function shareOf(share: WorldShare, page: Page): HTMLElement {
@@ -91,7 +91,7 @@ function facts(answer: Overview): HTMLElement {
     ...fact("detail", "detail", run.detail)));
 }
 
-/** What the rules have found: what still is so, then the newest. */
+/** Alerts: open alerts first, then the newest. */
 function alertLines(answer: Alerts, page: Page): Child[] {
   if (answer.alerts_in_all === 0) return [el("p", { class: "good" }, "There are no alerts.")];
   const line = (alert: Alert): HTMLElement => el("li", { class: alert.until_ns === null ? "bad" : null },

@@ -1,4 +1,4 @@
-// SQL over the run's file, with questions that are ready.
+// SQL queries on the run's file, with prepared queries.
 
 import type { Cell, Query } from "../answers.ts";
 import { csv, errorOffset, exact } from "../csv.ts";
@@ -8,7 +8,7 @@ import { kQuestions } from "../questions.ts";
 import { Table } from "../table.ts";
 import type { View } from "../view.ts";
 
-/** More rows make a page slow; the copy has all that were sent. */
+/** Maximum number of rows in the table; more would be slow. The CSV has all rows of the answer. */
 const kShownRows = 500;
 
 function text(cell: Cell): string {
@@ -18,7 +18,7 @@ function text(cell: Cell): string {
 }
 
 function table(answer: Query): HTMLElement {
-  // Names may come twice in an answer; columns are told apart by their number.
+  // Two columns may have the same name, so columns are identified by their number.
   const isNumber = (column: number): boolean => answer.rows.some((row) => ["number", "bigint"].includes(typeof exact(row[column] ?? null)));
   const rows = new Table<Cell[]>(
     answer.columns.map((head, column) => ({
@@ -44,7 +44,7 @@ export const query: View = {
     const ask = (): void => {
       const sql = editor.value.trim();
       if (sql === "") return;
-      asked = null;  // Asked again, even when it is the same.
+      asked = null;  // Ask again, even if the query is the same.
       if (page.place.own.sql === sql) refresh();
       else page.go({ own: { sql } });
     };
@@ -78,7 +78,7 @@ export const query: View = {
     };
     const refresh = (): void => {
       const { sql } = page.place.own;
-      // A question is asked when somebody asks it, not at every commit.
+      // A query runs when the user asks for it, not at every commit.
       if (sql === undefined || sql === asked) return;
       asked = sql;
       editor.value = sql;

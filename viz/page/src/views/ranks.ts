@@ -1,4 +1,4 @@
-// Ranks x time as a heat map: who is in MPI, waits, sends or calls, and when.
+// Ranks x time as a heat map: time in MPI, waiting, payload or calls.
 
 import type { Ranks } from "../answers.ts";
 import { choice, el, empty, fill } from "../dom.ts";
@@ -13,11 +13,11 @@ import { Table } from "../table.ts";
 import type { Page, View } from "../view.ts";
 
 const kValues = [["mpi", "time in MPI"], ["wait", "waiting"], ["bytes", "payload"], ["calls", "calls"]] as const;
-/** Of a cell: one more than is shown. */
+/** Significant digits of a cell: one more than is shown. */
 const kDigits = 4;
 const kOrders = [["rank", "rank"], ["host", "host"], ["value", "value"]] as const;
 
-/** An amount of a row, or of a cell of it. */
+/** The value of a row or of a cell as text. */
 function amount(answer: Ranks, value: number): string {
   const text = answer.unit === "ns" ? duration(value) : answer.unit === "bytes" ? bytes(value) : count(value);
   return estimate(answer.scope.estimated && answer.unit === "ns", text);
@@ -64,7 +64,7 @@ export const ranks: View = {
     const value = (): string => kValues.find(([id]) => id === page.place.own.value)?.[0] ?? "mpi";
     const order = (): Order => kOrders.find(([id]) => id === page.place.own.order)?.[0] ?? "rank";
     const set = (own: Record<string, string>): void => page.go({ own: { ...page.place.own, ...own } }, "replace");
-    /** Ranks [first, end) that were zoomed to; all of them when nothing is set. */
+    /** The ranks [first, end) to which the user has zoomed; {}: all ranks. */
     const cut = (): { first_rank?: number; end_rank?: number } => {
       const [first, end] = (page.place.own.ranks ?? "").split("-").map(Number);
       return Number.isInteger(first) && Number.isInteger(end) ? { first_rank: first!, end_rank: end! } : {};
@@ -78,7 +78,7 @@ export const ranks: View = {
     fill(root, toolbar, body, el("div", { class: "under" }, details,
       el("p", { class: "faint" }, "Drag to zoom into a time, with Shift into ranks; click to see the calls.")));
 
-    // What is chosen already, though its answer may still be on its way: steps follow each other quickly.
+    // The selected time. Its answer may still be loading, because users zoom quickly.
     const time = (): Range => ({
       begin: page.place.begin ?? answer!.scope.begin_ns,
       end: page.place.end ?? answer!.scope.end_ns,

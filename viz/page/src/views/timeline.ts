@@ -1,7 +1,7 @@
-// Ranks x time down to single calls: scrolled and zoomed as a map.
+// The timeline: ranks x time down to single calls, which users move and zoom like a map.
 //
-// A step changes the viewport and draws from the answers that are there, in the next frame. What is asked
-// for, listed and written into the address follows when the hand rests.
+// A movement changes the viewport. The next frame draws it from the cached answers. Requests, the list of the longest
+// calls and the address follow when the user pauses.
 
 import "../timeline/timeline.css";
 import type { Call, Message, Ranks } from "../answers.ts";
@@ -28,9 +28,9 @@ import { changed } from "../place.ts";
 import type { Key, Mounted, Page, View } from "../view.ts";
 
 const kStripSlots = 600;
-/** Of windows, which are no more than colours here. */
+/** Significant digits of windows, which are only drawn as colours. */
 const kDigits = 3;
-/** How long after the last step the hand rests. */
+/** A pause begins this long after the last movement. */
 const kRestMs = 120;
 
 class TimelineView implements Mounted {
@@ -55,11 +55,11 @@ class TimelineView implements Mounted {
   private view: Viewport | null = null;
   private scene: Scene | null = null;
   private chosen: Call | null = null;
-  /** What was jumped to, until an answer has it. */
+  /** The call to which the user has jumped, until an answer has it. */
   private wanted: Listed | null = null;
   private hovered: Call | Message | null = null;
   private world = -1;
-  /** The place that the viewport stands for; another one has come from outside. */
+  /** Key of the place of the viewport. A place with another key was set outside of the timeline. */
   private shown = "";
   private isWriting = false;
   private drawing = 0;
@@ -115,7 +115,7 @@ class TimelineView implements Mounted {
       this.shown = key;
       if (this.bounds !== null) this.view = viewportOf(place, this.bounds);
     }
-    this.store.renew(() => false);  // What has failed is asked again.
+    this.store.renew(() => false);  // Failed requests are sent again.
     this.rest();
     this.page.load("run", "ranks", { world: place.world, columns: kStripSlots, rows: 1 }, (run) => this.runIs(run));
   }
@@ -145,11 +145,11 @@ class TimelineView implements Mounted {
       "The timeline begins when one does; the page follows."));
     if (isEmpty) return;
     this.bounds = { beginNs: run_begin_ns, endNs: run_end_ns, ranks: run.world_size };
-    // All of the time grows with the run; a hand that is moving is not disturbed.
+    // The whole run grows with time. The viewport follows it unless the user is moving it.
     if (this.view === null || (this.page.place.begin === null && this.resting === 0)) {
       this.view = viewportOf(this.page.place, this.bounds);
     }
-    // News lies at the run's end; some may be stored after a run has ended.
+    // New data is at the end of the run. Some may be stored after the run has ended.
     this.store.renew((tile) => tile.endNs >= endNs);
     if (run_end_ns !== endNs) this.longest.forget();
     this.longest.retry();
@@ -181,7 +181,7 @@ class TimelineView implements Mounted {
     this.move((view, bounds) => viewports.showCall(view, bounds, call.rank, call.beginNs, call.endNs));
   }
 
-  /** One step of a hand: nothing but what is drawn changes now. */
+  /** One movement. Only the drawing changes now. */
   private moveTo(view: Viewport): void {
     this.view = view;
     this.hovered = null;
@@ -203,18 +203,18 @@ class TimelineView implements Mounted {
     this.isWriting = false;
   }
 
-  /** Asks for what is on the screen, and tells what is there. */
+  /** Requests the visible part, and updates texts and lists. */
   private rest(): void {
     const { view, bounds } = this;
     if (view === null || bounds === null) return;
     const wide = wideTile(view, bounds);
-    // Of too many calls for one answer there may be few enough on the screen.
+    // If the tile has too many calls for one answer, the screen may have few enough.
     const isTooMuch = this.store.find(wide)?.answer.isTooMuch ?? false;
     this.store.want(isTooMuch ? [wide, tightTile(view, bounds)] : [wide], neighbours(view, bounds));
     this.tell();
   }
 
-  /** Says in words and lists what the canvas shows. */
+  /** Updates the texts and lists that describe the canvas. */
   private tell(): void {
     const { view } = this;
     if (view === null) return;

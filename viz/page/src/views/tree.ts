@@ -1,4 +1,4 @@
-// The overlay: drawn, and as a table of its processes, each below its parent.
+// The overlay, as a drawing and as a table of its processes, each below its parent.
 
 import "../tree/tree.css";
 import type { Tree, TreeNode } from "../answers.ts";
@@ -12,7 +12,7 @@ import { spotsOf } from "../tree/spots.ts";
 import { linesOf, or, rolesOf, stateOf } from "../tree/words.ts";
 import type { Mounted, Page, View } from "../view.ts";
 
-/** In pixels of the picture. */
+/** Heights in the drawing, in pixels. */
 const kLevelHeight = 62;
 const kMaxHeight = 260;
 
@@ -129,7 +129,7 @@ class TreeView implements Mounted {
     return line;
   }
 
-  /** What opens and folds alike leaves: on their row, or on the first of them. */
+  /** The button that folds or unfolds similar back ends. */
   private handle(row: Row): Child {
     if (row.fold === null) return null;
     const fold = row.fold;

@@ -1,27 +1,40 @@
-#include "cli/live_runs.h"
+#include "launch/live_runs.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <thread>
 
-#include "backend/agent/run_folder.h"
+#include "base/run_contract.h"
 #include "base/text_file.h"
 #include "base/unique_fd.h"
 #include "launch/front_end_process.h"
 
-namespace xylem {
+namespace xylem::launch {
 namespace {
 
 constexpr const char* kNote = "/store";
+/// A person does not notice this delay.
+constexpr Nanos kLook = 50 * kMillisecond;
+
+/// `xylem run` and its front end hold a shared lock on the folder (backend::RunFolder::hold). If
+/// the exclusive lock is free, both are gone. The lock is released immediately, and a folder with a
+/// note is already held, so nobody is kept from holding it.
+bool is_held(const std::string& folder) {
+  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  return fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0;
+}
 
 }  // namespace
 
 void note_live_run(const std::string& run, const std::string& file) {
-  const std::string note = launch::front_end_folder(run) + kNote;
+  const std::string note = front_end_folder(run) + kNote;
   std::error_code error;
   const std::string text = std::filesystem::absolute(file, error).string();
   // Under another name first: nobody reads half of it.
@@ -35,7 +48,8 @@ void note_live_run(const std::string& run, const std::string& file) {
 }
 
 std::vector<LiveRun> live_runs() {
-  const std::filesystem::path start(backend::own_run_folders());
+  char own_folders[kRunFolderBytes];
+  const std::filesystem::path start(write_run_folder(own_folders, ::geteuid(), ""));
   const std::string prefix = start.filename().string();
   constexpr std::size_t kMaxPathBytes = 4096;
   std::vector<LiveRun> runs;
@@ -49,9 +63,9 @@ std::vector<LiveRun> live_runs() {
     }
     const std::string run =
         name.substr(prefix.size(), name.find('-', prefix.size()) - prefix.size());
-    if (launch::front_end_folder(run) != entry.path()) continue;
+    if (front_end_folder(run) != entry.path()) continue;
     const auto file = read_text_file(entry.path().string() + kNote, "note", kMaxPathBytes);
-    if (file && !file->empty()) runs.push_back({run, *file});
+    if (file && !file->empty() && is_held(entry.path().string())) runs.push_back({run, *file});
   }
   std::ranges::sort(runs, {}, &LiveRun::id);
   return runs;
@@ -77,4 +91,17 @@ Result<LiveRun> find_live_run(const std::string& wanted, const std::vector<LiveR
                                                 "; name one, as in --live " + meant.front().id);
 }
 
-}  // namespace xylem
+Result<LiveRun> await_live_run(const std::string& wanted, Nanos patience,
+                               const std::function<void()>& on_wait,
+                               const std::function<std::vector<LiveRun>()>& runs) {
+  const Nanos deadline = deadline_in(patience);
+  for (bool is_first = true;; is_first = false) {
+    auto run = find_live_run(wanted, runs());
+    if (run || run.error().code != Code::kNotFound || !wanted.empty()) return run;
+    if (monotonic_now() >= deadline) return run;
+    if (is_first) on_wait();
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kLook));
+  }
+}
+
+}  // namespace xylem::launch

@@ -1,0 +1,86 @@
+#include "storage/read/run_summary.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "base/saturating.h"
+#include "base/unique_fd.h"
+#include "storage/read/query.h"
+#include "storage/schema_internal.h"
+
+namespace xylem::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Nanos kAnswerDeadline = 5 * kSecond;
+
+/// The header of a run's file (https://www.sqlite.org/fileformat2.html). The application id is in
+/// the file from the beginning, before there is a log.
+constexpr std::string_view kMagic("SQLite format 3\0", 16);
+constexpr std::size_t kApplicationIdAt = 68;
+constexpr std::size_t kHeaderBytes = 100;
+
+bool is_run_file(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::array<unsigned char, kHeaderBytes> header{};
+  if (!fd || ::read(fd.get(), header.data(), header.size()) != ssize_t{kHeaderBytes}) return false;
+  std::uint32_t application = 0;
+  for (std::size_t i = 0; i < 4; ++i) application = application << 8 | header[kApplicationIdAt + i];
+  return std::memcmp(header.data(), kMagic.data(), kMagic.size()) == 0 &&
+         application == kApplicationId;
+}
+
+Code code_of(const std::error_code& error) {
+  if (error == std::errc::no_such_file_or_directory) return Code::kNotFound;
+  if (error == std::errc::permission_denied) return Code::kPermissionDenied;
+  return Code::kInvalidArgument;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> find_run_files(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;
+    const std::string name = entry->path().filename().string();
+    if (!entry->is_regular_file(ignored) || name.find(".before-") != std::string::npos) continue;
+    if (is_run_file(entry->path().string())) files.push_back(entry->path().string());
+  }
+  if (error) return unexpected(code_of(error), folder + ": " + error.message());
+  std::ranges::sort(files);
+  return files;
+}
+
+Result<RunSummary> summarize_run(const std::string& path) {
+  auto run = RunFile::open(path);
+  if (!run) return unexpected(std::move(run.error()));
+  (*run)->set_deadline(deadline_in(kAnswerDeadline));
+  const auto rows = (*run)->rows(
+      "SELECT run_id, command, user, host, started_ns, ended_ns, exit_code,"
+      " (SELECT count(*) FROM rank), (SELECT count(*) FROM host) FROM run LIMIT 1");
+  if (!rows) return unexpected(rows.error());
+  if (rows->empty()) return unexpected(Code::kCorrupt, path + ": it has no run");
+  const std::vector<Value>& row = rows->front();
+  RunSummary summary;
+  summary.run_id = text_of(row[0]);
+  summary.command = text_of(row[1]);
+  summary.user = text_of(row[2]);
+  summary.host = text_of(row[3]);
+  summary.started_realtime_ns = time_of(row[4]);
+  if (row[5].index() != 0) summary.elapsed_ns = time_of(row[5]) - time_of(row[4]);
+  if (row[6].index() != 0) summary.exit_code = saturating_cast<int>(real_of(row[6]));
+  summary.ranks = static_cast<std::uint64_t>(integer_of(row[7]));
+  summary.hosts = static_cast<std::uint64_t>(integer_of(row[8]));
+  return summary;
+}
+
+}  // namespace xylem::storage

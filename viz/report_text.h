@@ -1,0 +1,15 @@
+#pragma once
+
+// A report on a run as text for people.
+
+#include <string>
+
+#include "storage/read/report.h"
+
+namespace xylem::viz {
+
+/// Returns the report as lines of text. The texts of the run are printed as they are: open the run
+/// with storage::Texts::kPrintable.
+std::string report_text(const storage::Report& report);
+
+}  // namespace xylem::viz

@@ -7,6 +7,8 @@
 #include "base/saturating.h"
 #include "storage/read/alert_rows_internal.h"
 #include "storage/read/inquiry_internal.h"
+#include "storage/read/under_way_internal.h"
+#include "storage/read/watched_internal.h"
 
 namespace xylem::storage {
 namespace {
@@ -160,45 +162,22 @@ Report::WorldShare share_of_world(WorldId world, std::vector<Report::RankShare> 
   return share;
 }
 
-// The newest time of the run that is known: now, as long as it is in progress.
-Nanos newest_time(Inquiry& inquiry) {
-  const auto row = inquiry.ask_one(
-      "SELECT (SELECT max(last_ns) FROM process), (SELECT max(at_ns) FROM link),"
-      " (SELECT max(ended_ns - started_ns) FROM run)",
-      3);
-  Nanos newest = integer_of(row[0]);
-  newest = std::max<Nanos>(newest, integer_of(row[1]));
-  return std::max<Nanos>(newest, integer_of(row[2]));
-}
-
-// SQL: the time in which a process `p` was watched, over its threads. Files of older agents do not
-// have it: there it is the time between the first and the last thing that is known of the process.
-std::string span_of_process(Inquiry& inquiry) {
-  const std::string seen =
-      " CASE WHEN p.events > 0 AND p.stored_events = p.events"
-      " THEN (SELECT max(end_ns) - min(begin_ns) FROM event_chunk c WHERE c.process = p.id)"
-      " ELSE p.last_ns - p.first_ns END";
-  if (!inquiry.has_column("process", "since_ns")) return seen;
-  return " CASE WHEN p.since_ns IS NULL THEN" + seen + " ELSE (coalesce(p.until_ns, " +
-         std::to_string(newest_time(inquiry)) +
-         ") - p.since_ns) * max(1, coalesce(p.threads, 1)) END";
-}
-
 std::vector<Report::WorldShare> read_shares(Inquiry& inquiry, const std::vector<Report::World>& of,
                                             std::size_t shown) {
   std::string ids;
   for (const Report::World& world : of)
     ids += (ids.empty() ? "" : ", ") + std::to_string(raw(world.id));
   std::map<WorldId, std::vector<Report::RankShare>> worlds;
+  const WatchedColumns watched(inquiry);
   for (const auto& row : inquiry.ask(
            "SELECT p.world, p.rank, (SELECT sum(time_ns) FROM function_sum s WHERE s.process ="
-           " p.id)," +
-           span_of_process(inquiry) +
-           ", (SELECT max(estimated) FROM function_sum s WHERE"
-           " s.process = p.id) FROM process p WHERE p.world IN (" +
-           ids + ") AND p.first_ns IS NOT NULL ORDER BY p.world, p.rank")) {
-    worlds[id_of<WorldId>(row[0])].push_back(
-        {id_of<Rank>(row[1]), integer_of(row[2]), integer_of(row[3]), integer_of(row[4]) != 0});
+           " p.id), (SELECT max(estimated) FROM function_sum s WHERE s.process = p.id), " +
+           watched.sql() + " FROM process p WHERE p.world IN (" + ids +
+           ") AND p.first_ns IS NOT NULL ORDER BY p.world, p.rank")) {
+    const Watched span = WatchedColumns::read(std::span(row).subspan(4));
+    worlds[id_of<WorldId>(row[0])].push_back({id_of<Rank>(row[1]), integer_of(row[2]),
+                                              static_cast<Nanos>(span.time_ns()),
+                                              integer_of(row[3]) != 0});
   }
   std::vector<Report::WorldShare> shares;
   shares.reserve(worlds.size());
@@ -328,6 +307,9 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   report.events = read_event_account(inquiry);
   read_functions(inquiry, limits.functions, report);
   report.shares = read_shares(inquiry, report.worlds, limits.ranks);
+  UnderWayRows under_way = read_under_way(inquiry, "", limits.under_way);
+  report.under_way = std::move(under_way.calls);
+  report.under_way_in_all = under_way.in_all;
   report.waits = read_waits(inquiry, limits.waits);
   report.losses = read_losses(inquiry, limits.losses);
   read_services(inquiry, limits.host_loads, report);

@@ -13,6 +13,7 @@
 #include "storage/account_line.h"
 #include "storage/alert/alert_rules.h"
 #include "storage/read/query.h"
+#include "storage/read/under_way.h"
 
 namespace xylem::storage {
 
@@ -25,6 +26,7 @@ struct ReportLimits {
   /// Maximum number of ranks shown for each world. If a world has more ranks, the ranks with the
   /// lowest shares and the ranks with the highest shares are shown, half of each.
   std::size_t ranks = 16;
+  std::size_t under_way = 16;
   std::size_t waits = 10;
   std::size_t losses = 20;
   std::size_t notices = 10;
@@ -161,6 +163,9 @@ struct Report {
   std::uint64_t functions_in_all = 0;
   /// One entry for each world in `worlds` that has calls, in the order of ids.
   std::vector<WorldShare> shares;
+  /// Calls that have not returned, and calls in which a process ended; the longest first.
+  std::vector<CallUnderWay> under_way;
+  std::uint64_t under_way_in_all = 0;
   std::vector<Wait> waits;  ///< The longest wait first.
   std::vector<Loss> losses;
   std::vector<Notice> notices;  ///< Errors first, then by time.

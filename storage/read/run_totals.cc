@@ -1,12 +1,57 @@
 #include "storage/read/run_totals.h"
 
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/saturating.h"
 #include "storage/read/run_view_internal.h"
+#include "storage/read/under_way_internal.h"
+#include "storage/read/watched_internal.h"
 
 namespace xylem::storage {
 
+namespace {
+
+/// More than a run has threads in calls.
+constexpr std::uint64_t kMaxRanksInCalls = 1'000'000;
+
+using Worlds = std::map<std::uint32_t, WorldTotals::World>;
+
+void add_watched(ViewReader& reader, const std::string& of_worlds, Worlds& worlds) {
+  const WatchedColumns watched(reader.inquiry);
+  reader.inquiry.scan("SELECT p.world, " + watched.sql() + " FROM process p WHERE TRUE" + of_worlds,
+                      [&](std::span<const Value> row) {
+                        const auto world =
+                            worlds.find(static_cast<std::uint32_t>(count_of(row[0])));
+                        if (world == worlds.end()) return;
+                        std::uint64_t& sum = world->second.watched_ns;
+                        sum = saturating_add(sum, WatchedColumns::read(row.subspan(1)).time_ns());
+                      });
+}
+
+// A rank counts once, with the longest call of its threads. Processes that ended in a call do not
+// count: they are no longer in it.
+void add_calls_under_way(ViewReader& reader, const std::string& of_worlds, Worlds& worlds) {
+  std::set<std::pair<WorldId, Rank>> counted;
+  const UnderWayRows found =
+      read_under_way(reader.inquiry, of_worlds + " AND NOT p.ended", kMaxRanksInCalls);
+  for (const CallUnderWay& call : found.calls) {
+    const auto world = worlds.find(raw(call.world));
+    if (world == worlds.end() || !counted.emplace(call.world, call.rank).second) continue;
+    WorldTotals::World& sums = world->second;
+    sums.longest_call_ns = std::max(sums.longest_call_ns, call.duration_ns());
+    for (std::size_t i = 0; i < kCallLengths.size(); ++i) {
+      if (call.duration_ns() > kCallLengths[i]) ++sums.ranks_in_call[i];
+    }
+  }
+}
+
+}  // namespace
+
 Result<WorldTotals> world_totals(RunFile& run) {
   return answer_of<WorldTotals>(run, [](ViewReader& reader, WorldTotals& totals) {
-    std::map<std::uint32_t, WorldTotals::World> worlds;
+    Worlds worlds;
     for (const auto& row : reader.inquiry.ask(
              "SELECT world, count(*), sum(complete), sum(captured), sum(stored), sum(lost)"
              " FROM account WHERE world IS NOT NULL"
@@ -32,6 +77,9 @@ Result<WorldTotals> world_totals(RunFile& run) {
       world->second.bytes = count_of(row[2]);
       reader.scope.estimated = reader.scope.estimated || count_of(row[3]) != 0;
     }
+    const std::string of_worlds = " AND p.world <= " + std::to_string(last);
+    add_watched(reader, of_worlds, worlds);
+    add_calls_under_way(reader, of_worlds, worlds);
     for (auto& [id, world] : worlds) totals.worlds.push_back(world);
     totals.worlds_in_all = count_of(reader.inquiry.ask_one("SELECT count(*) FROM world", 1)[0]);
   });

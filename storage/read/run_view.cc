@@ -9,6 +9,7 @@
 
 #include "storage/read/alert_rows_internal.h"
 #include "storage/read/run_view_internal.h"
+#include "storage/read/under_way_internal.h"
 #include "storage/summary_internal.h"
 
 namespace xylem::storage {
@@ -128,12 +129,16 @@ RankRows ViewReader::rows(const RankRange& ranks, std::uint64_t world_size,
   return rows;
 }
 
+std::string of_ranks(WorldId world, const RankRows& rows) {
+  return " AND p.world = " + std::to_string(raw(world)) +
+         " AND p.rank >= " + std::to_string(rows.first) + " AND p.rank < " +
+         std::to_string(rows.end);
+}
+
 std::unordered_map<std::int64_t, Member> ViewReader::members(WorldId world, const RankRows& rows) {
   std::unordered_map<std::int64_t, Member> members;
-  for (const auto& row : inquiry.ask(
-           "SELECT id, rank, leaf FROM process WHERE world = " + std::to_string(raw(world)) +
-           " AND rank >= " + std::to_string(rows.first) + " AND rank < " +
-           std::to_string(rows.end))) {
+  for (const auto& row : inquiry.ask("SELECT p.id, p.rank, p.leaf FROM process p WHERE TRUE" +
+                                     of_ranks(world, rows))) {
     members[integer_of(row[0])] = {count_of(row[1]), integer_of(row[2])};
   }
   return members;
@@ -308,6 +313,19 @@ Result<HostTable> RunView::hosts() {
     }
     std::ranges::sort(table.series);
     table.series.erase(std::unique(table.series.begin(), table.series.end()), table.series.end());
+  });
+}
+
+Result<UnderWay> RunView::under_way(const UnderWayQuery& query) {
+  return answer_of<UnderWay>(*run_, [&query](ViewReader& reader, UnderWay& answer) {
+    if (!reader.check("most", query.limit, kMaxCalls)) return;
+    const std::uint64_t world_size = reader.read_world(query.ranks.world);
+    const RankRows rows = reader.rows(query.ranks, world_size, kMaxRows);
+    if (!reader.ok()) return;
+    UnderWayRows found =
+        read_under_way(reader.inquiry, of_ranks(query.ranks.world, rows), query.limit);
+    answer.calls = std::move(found.calls);
+    answer.calls_in_all = found.in_all;
   });
 }
 

@@ -45,6 +45,7 @@ class RunView {
   Result<FunctionTable> functions(const FunctionQuery& query);
   Result<Matrix> matrix(const MatrixQuery& query);
   Result<Timeline> timeline(const TimelineQuery& query);
+  Result<UnderWay> under_way(const UnderWayQuery& query = {});
   Result<HostTable> hosts();
   Result<SeriesTable> series(const SeriesQuery& query);
   /// Like make_tree_report(), but if no front end of the run is known yet, the tree is empty.

@@ -43,6 +43,9 @@ struct RankRows {
   std::uint64_t count() const { return (end - first + group - 1) / group; }
 };
 
+/// Returns a condition for the table `process p`: " AND ...".
+std::string of_ranks(WorldId world, const RankRows& rows);
+
 /// Builds one answer. Keeps the first failure, as Inquiry does; the query then fails with this
 /// failure. Not thread-safe: used on the thread that asks the query.
 class ViewReader {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "storage/read/run_view_internal.h"
+#include "storage/read/watched_internal.h"
 #include "storage/read/window_source_internal.h"
 #include "wire/profile.h"
 
@@ -74,6 +75,22 @@ void name_hosts(ViewReader& reader, const RankOf& rank_of, RankGrid& grid, const
   }
   for (std::size_t i = 0; i < grid.rows.size(); ++i) {
     if (leaves[i].size() == 1) grid.rows[i].host = names[*leaves[i].begin()];
+  }
+}
+
+void read_watched(ViewReader& reader, WorldId world, const RankRows& rows, const Slots& slots,
+                  RankGrid& grid) {
+  const WatchedColumns columns(reader.inquiry);
+  WatchedGrid watched(slots, grid.rows.size());
+  reader.inquiry.scan(
+      "SELECT p.rank, " + columns.sql() + " FROM process p WHERE TRUE" + of_ranks(world, rows),
+      [&](std::span<const Value> row) {
+        watched.add((count_of(row[0]) - rows.first) / rows.group,
+                    WatchedColumns::read(row.subspan(1)));
+      });
+  grid.watched = watched.take();
+  for (std::size_t i = 0; i < grid.watched.size(); ++i) {
+    grid.rows[i / grid.columns].watched_ns += grid.watched[i];
   }
 }
 
@@ -219,6 +236,9 @@ void read_grid(ViewReader& reader, const RankGridQuery& query, RankGrid& grid,
   }
   grid.cells.assign(grid.rows.size() * grid.columns, 0);
   name_hosts(reader, rank_of, grid, rows);
+  if (query.value == RankValue::kMpi || query.value == RankValue::kWait) {
+    read_watched(reader, query.ranks.world, rows, slots, grid);
+  }
 
   GridSums sums(reader, query.value, slots, rows, rank_of, grid);
   source.scan_cells(level, slots.begin_ns, slots.end_ns,
@@ -232,6 +252,20 @@ void read_grid(ViewReader& reader, const RankGridQuery& query, RankGrid& grid,
                         {call.rank, reader.function(call.function).name, call.duration_ns,
                          call.begin_ns, call.begin_ns + reader.window_ns}});
   }
+}
+
+namespace {
+
+double share_of(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
+}
+
+}  // namespace
+
+double RankGrid::Row::share() const { return share_of(total, watched_ns); }
+
+double RankGrid::share(std::size_t cell) const {
+  return cell < watched.size() ? share_of(cells[cell], watched[cell]) : 0;
 }
 
 Result<RankGrid> RunView::ranks(const RankGridQuery& query) {

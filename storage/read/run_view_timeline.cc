@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "storage/read/run_view_internal.h"
+#include "storage/read/under_way_internal.h"
 #include "wire/chunk.h"
 
 namespace xylem::storage {
@@ -48,6 +50,22 @@ struct Traffic {
   std::vector<Departure> departures;
   std::vector<Nanos> arrivals;
 };
+
+bool meets(const CallUnderWay& call, const Slots& range) {
+  return call.begin_ns < range.end_ns && call.at_ns > range.begin_ns;
+}
+
+/// Adds calls that have not returned to the longest calls.
+void add_open(const std::vector<CallUnderWay>& calls, const Slots& range,
+              std::vector<Timeline::LongCall>& longest) {
+  for (const CallUnderWay& call : calls) {
+    if (!meets(call, range)) continue;
+    longest.push_back({raw(call.rank), call.function,
+                       static_cast<std::uint64_t>(call.duration_ns()), call.begin_ns, call.at_ns});
+  }
+  std::ranges::stable_sort(longest, std::greater<>(), &Timeline::LongCall::duration_ns);
+  if (longest.size() > kLongestCalls) longest.resize(kLongestCalls);
+}
 
 /// Collects the events of a range.
 class CallReader {
@@ -90,8 +108,10 @@ class CallReader {
     return longest;
   }
 
-  void finish(std::uint64_t limit, Timeline& timeline) {
+  /// `open`: calls that have not returned. They have no events yet.
+  void finish(std::uint64_t limit, const std::vector<CallUnderWay>& open, Timeline& timeline) {
     timeline.longest = longest();
+    add_open(open, range_, timeline.longest);
     if (found_.size() > limit) found_.resize(limit);
     // Of nested calls the outer one first.
     std::ranges::sort(found_, [](const Found& a, const Found& b) {
@@ -100,6 +120,7 @@ class CallReader {
     });
     for (const Found& found : found_) timeline.calls.push_back(named(found));
     timeline.calls_in_all = in_all_;
+    add_open_calls(limit, open, timeline);
     pair_messages(limit, timeline);
   }
 
@@ -117,6 +138,44 @@ class CallReader {
     const auto last = found_.begin() + static_cast<std::ptrdiff_t>(kept_);
     std::nth_element(found_.begin(), last, found_.end(), is_longer);
     found_.erase(last, found_.end());
+  }
+
+  // Calls that have not returned are never left out before others: they may be the reason why
+  // somebody looks at the run.
+  void add_open_calls(std::uint64_t limit, const std::vector<CallUnderWay>& open,
+                      Timeline& timeline) {
+    std::vector<Timeline::Call> calls;
+    for (const CallUnderWay& call : open) {
+      if (!meets(call, range_)) continue;
+      ++timeline.calls_in_all;
+      if (calls.size() < limit) calls.push_back(named(call));
+    }
+    if (calls.empty()) return;
+    if (timeline.calls.size() + calls.size() > limit) {
+      std::ranges::sort(timeline.calls, std::greater<>(), [](const Timeline::Call& call) {
+        return saturating_subtract(call.end_ns, call.begin_ns);
+      });
+      timeline.calls.resize(limit - calls.size());
+    }
+    timeline.calls.insert(timeline.calls.end(), calls.begin(), calls.end());
+    std::ranges::sort(timeline.calls, [](const Timeline::Call& a, const Timeline::Call& b) {
+      return std::tuple(a.rank, a.thread, a.begin_ns, b.end_ns) <
+             std::tuple(b.rank, b.thread, b.begin_ns, a.end_ns);
+    });
+  }
+
+  static Timeline::Call named(const CallUnderWay& open) {
+    Timeline::Call call;
+    call.rank = raw(open.rank);
+    call.thread = open.thread;
+    call.begin_ns = open.begin_ns;
+    call.end_ns = std::max(open.at_ns, open.begin_ns);
+    call.function = open.function;
+    call.function_class = open.function_class;
+    if (open.peer) call.peer = raw(*open.peer);
+    if (open.comm) call.comm = *open.comm;
+    call.is_open = true;
+    return call;
   }
 
   void take_message(const wire::Event& event, const Member& member) {
@@ -254,14 +313,18 @@ Result<Timeline> RunView::timeline(const TimelineQuery& query) {
                                           1)[0]);
       if (chunks > kMaxTimelineChunks) break;
     }
-    if (chunks != 0 && chunks <= kMaxTimelineChunks) {
+    const bool any =
+        count_of(reader.inquiry.ask_one("SELECT EXISTS(SELECT 1 FROM event_chunk)", 1)[0]) != 0;
+    const std::vector<CallUnderWay> open =
+        read_under_way(reader.inquiry, of_ranks(query.ranks.world, rows), kMaxCalls).calls;
+    const bool any_open =
+        std::ranges::any_of(open, [&](const CallUnderWay& call) { return meets(call, range); });
+    if (any && chunks <= kMaxTimelineChunks && (chunks != 0 || any_open)) {
       timeline.has_calls = true;
       CallReader calls(reader, range, query.limit);
       for (const auto& [key, member] : in_order) calls.read(key.second, member, condition);
-      return calls.finish(query.limit, timeline);
+      return calls.finish(query.limit, open, timeline);
     }
-    const bool any =
-        count_of(reader.inquiry.ask_one("SELECT EXISTS(SELECT 1 FROM event_chunk)", 1)[0]) != 0;
     timeline.too_many = chunks != 0;
     timeline.reason = chunks != 0 ? "more than " + std::to_string(kMaxTimelineChunks) +
                                         " chunks of calls; choose a shorter time or fewer ranks"
@@ -273,6 +336,7 @@ Result<Timeline> RunView::timeline(const TimelineQuery& query) {
     timeline.grid.scope = reader.scope;
     const Slots whole{timeline.grid.scope.begin_ns, timeline.grid.scope.end_ns, 1, 1};
     timeline.longest = find_longest(reader, whole, members, windows);
+    add_open(open, whole, timeline.longest);
   });
 }
 

@@ -16,6 +16,7 @@
 #include "storage/alert/alert_rules.h"
 #include "storage/read/report.h"
 #include "storage/read/tree_report.h"
+#include "storage/read/under_way.h"
 
 namespace xylem::storage {
 
@@ -67,13 +68,15 @@ struct RankGridQuery {
 /// window is in two slots. The range is extended to whole windows. If the number of ranks times the
 /// number of windows is above a million, the length of a slot is a multiple of 8, 64, 512 or 4096
 /// windows, and the range is extended to whole groups of this size. For the share of time in MPI,
-/// divide a cell of kMpi by the slot's length and by the row's number of ranks. If ranks have
-/// several threads, the share may be above 1.
+/// divide a cell of kMpi by the same cell of `watched`.
 struct RankGrid {
   struct Row {
     std::uint64_t first_rank = 0, ranks = 0;
     std::string host;  ///< Empty: several hosts, or unknown.
     std::uint64_t total = 0;
+    std::uint64_t watched_ns = 0;  ///< Sum of `watched`.
+    /// Share of the row's watched time, 0 to 1. Only for kMpi and kWait.
+    double share() const;
   };
   Scope scope;
   std::uint64_t world_size = 0;
@@ -81,6 +84,12 @@ struct RankGrid {
   std::uint64_t columns = 0;
   std::vector<Row> rows;
   std::vector<std::uint64_t> cells;  ///< Stored row by row, `columns` cells for each row.
+  /// The time in which the row's ranks were watched in each slot, in the order of `cells`. A rank
+  /// with several threads counts once for each thread. Empty unless the value is kMpi or kWait.
+  std::vector<std::uint64_t> watched;
+  /// Share of the watched time of a cell, 0 to 1; 0 if no rank was watched. Only for kMpi and
+  /// kWait.
+  double share(std::size_t cell) const;
 };
 
 struct FunctionQuery {
@@ -156,7 +165,8 @@ struct TimelineQuery {
 };
 
 /// The calls of ranks in a range of time. A timeline has single calls if 1 to kMaxTimelineChunks
-/// chunks of these ranks overlap the range. Otherwise it has windows.
+/// chunks of these ranks overlap the range. It also has single calls if calls are recorded, no
+/// chunk overlaps the range, and a call under way does. Otherwise it has windows.
 struct Timeline {
   /// The function and the times of a call are always known; peer, tag and comm may be missing.
   struct Call {
@@ -167,6 +177,9 @@ struct Timeline {
     std::optional<std::int64_t> peer, tag, comm;
     std::uint64_t bytes = 0, calls = 1;
     bool estimated = false;  ///< The time is an estimate for `calls` calls.
+    /// True if the call has not returned. It then has no tag and no bytes, and ends at the newest
+    /// time at which it was known to be under way.
+    bool is_open = false;
   };
   /// A message. It is drawn from the beginning of the sending call to the end of the receiving
   /// call.
@@ -206,6 +219,19 @@ struct Timeline {
   /// The ten longest calls, longest first. Without single calls, the windows with the longest calls
   /// are found first. Then the calls in the stored chunks around these windows are compared.
   std::vector<LongCall> longest;
+};
+
+/// Arguments for RunView::under_way().
+struct UnderWayQuery {
+  RankRange ranks = {};
+  std::uint64_t limit = 1000;  ///< Maximum number of calls; 1 to kMaxCalls.
+};
+
+/// The calls of a world that have not returned, and calls in which a process ended.
+struct UnderWay {
+  Scope scope;
+  std::vector<CallUnderWay> calls;  ///< The longest first.
+  std::uint64_t calls_in_all = 0;
 };
 
 /// The hosts and the names of their series.

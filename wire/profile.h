@@ -103,7 +103,8 @@ struct EarlierRow {
 };
 
 /// A call that had not returned at the end of the window. It is sent again with each window until
-/// it returns. Its time in this window is in a ProfileRow.
+/// it returns. If the process ended in the call, the process's last window has it too. Its time in
+/// this window is in a ProfileRow.
 struct UnderWayRow {
   LeafId leaf{};
   Lane lane{};

@@ -62,6 +62,7 @@ void WindowBuilder::clear() {
   waits_.clear();
   earlier_.clear();
   under_way_.clear();
+  ended_in_.clear();
 }
 
 // How many completions of one call stand from `first` on.
@@ -262,15 +263,22 @@ void WindowBuilder::charge_open(Lane lane, const Open& call, Nanos until) {
   if (call.begin_ns >= until || until <= begin_ns()) return;
   charge(of, lane, call.function, thread, std::max(call.begin_ns, thread.charged_until), until);
   thread.charged_until = std::max(thread.charged_until, until);
-  wire::UnderWayRow listed;
-  listed.leaf = leaf_;
-  listed.lane = lane;
-  listed.thread = call.thread;
-  listed.function = call.function;
-  listed.begin_ns = call.begin_ns;
-  if (call.peer >= 0) listed.peer = Rank{static_cast<std::uint32_t>(call.peer)};
-  if (call.comm != capture::kNoComm) listed.comm = call.comm;
-  under_way_.push_back(listed);
+  const bool has_died_in_it = std::ranges::any_of(ended_in_, [&](const wire::UnderWayRow& row) {
+    return row.lane == lane && row.thread == call.thread;
+  });
+  if (!has_died_in_it) under_way_.push_back(listed(lane, call));
+}
+
+wire::UnderWayRow WindowBuilder::listed(Lane lane, const Open& call) const {
+  wire::UnderWayRow row;
+  row.leaf = leaf_;
+  row.lane = lane;
+  row.thread = call.thread;
+  row.function = call.function;
+  row.begin_ns = call.begin_ns;
+  if (call.peer >= 0) row.peer = Rank{static_cast<std::uint32_t>(call.peer)};
+  if (call.comm != capture::kNoComm) row.comm = call.comm;
+  return row;
 }
 
 Nanos WindowBuilder::charged_until(Lane lane, std::uint32_t thread) const {
@@ -299,6 +307,7 @@ void WindowBuilder::end_open(Lane lane, const Open& call, Nanos until) {
   into.histogram.add(duration, 1);
   into.estimated = true;
   add_up(into.calls, 1);
+  ended_in_.push_back(listed(lane, call));
 }
 
 void WindowBuilder::add_calls(Lane lane, FunctionId function, std::uint64_t calls, Nanos until) {
@@ -346,7 +355,7 @@ wire::ProfileRow& WindowBuilder::row(Process& process, Lane lane, FunctionId fun
 
 std::size_t WindowBuilder::approximate_bytes() const {
   return rows_.size() * kRowBytes + (matrix_.size() + waits_.size()) * kPairBytes +
-         (earlier_.size() + under_way_.size()) * kOpenBytes;
+         (earlier_.size() + under_way_.size() + ended_in_.size()) * kOpenBytes;
 }
 
 std::uint64_t WindowBuilder::calls(Lane lane) const {
@@ -401,6 +410,7 @@ wire::ProfileWindow WindowBuilder::build() {
         {leaf_, lane, function, earlier.estimated, begin, begin + window_ns_, earlier.time_ns});
   }
   window.under_way = under_way_;
+  window.under_way.insert(window.under_way.end(), ended_in_.begin(), ended_in_.end());
   return window;
 }
 

@@ -110,15 +110,15 @@ class WindowBuilder {
   /// call as under way. Time that was counted before is not counted again. Call it when the slice
   /// is over, once for each thread that was in a call at the slice's end.
   void charge_open(Lane lane, const Open& call, Nanos until);
-  /// Empties the list of calls under way, so that it can be made again.
+  /// Empties the list of calls under way, so that it can be made again. Calls of end_open() stay.
   void clear_under_way() { under_way_.clear(); }
   /// The time up to which open calls of the thread were counted; 0: never.
   Nanos charged_until(Lane lane, std::uint32_t thread) const;
   /// Continues the work of another builder: the thread's open calls were counted up to
   /// `charged_until`, and records of the thread were taken.
   void resume(Lane lane, std::uint32_t thread, Nanos charged_until);
-  /// Counts a call in which the process has died at `until`. It has no record. Its row is marked
-  /// estimated, because the call might have taken longer.
+  /// Counts a call in which the process has died at `until`, and lists the call. It has no record.
+  /// Its row is marked estimated, because the call might have taken longer.
   void end_open(Lane lane, const Open& call, Nanos until);
 
   /// Counts calls that will never have a record, and marks the row estimated. Their time is
@@ -173,6 +173,7 @@ class WindowBuilder {
   void add_one(Process& process, Lane lane, const TimedRecord& timed, std::uint64_t sharing);
   std::uint64_t count_time(Process& process, Lane lane, const TimedRecord& timed,
                            FunctionId function, std::uint64_t calls);
+  wire::UnderWayRow listed(Lane lane, const Open& call) const;
   static ThreadTime& thread_of(Process& process, std::uint32_t thread);
   void charge(Process& process, Lane lane, FunctionId function, ThreadTime& thread, Nanos from,
               Nanos to);
@@ -239,6 +240,7 @@ class WindowBuilder {
   Pairs<Wait> waits_;
   std::map<std::tuple<Lane, FunctionId, std::uint64_t>, Earlier> earlier_;  // The last is a slice.
   std::vector<wire::UnderWayRow> under_way_;
+  std::vector<wire::UnderWayRow> ended_in_;  // Calls in which their processes have died.
 };
 
 }  // namespace xylem::backend

@@ -237,6 +237,8 @@ TEST(UnderWay, ACallInWhichTheProcessDiesLastsUntilItsDeath) {
   std::uint64_t sum = 0;
   for (const auto& [begin, functions] : host.times()) sum += functions.at(kLastCall);
   EXPECT_NEAR(static_cast<double>(sum), static_cast<double>(host.now - began), 10'000);
+  ASSERT_EQ(host.windows().back().under_way.size(), 1u);
+  EXPECT_EQ(host.windows().back().under_way[0].begin_ns, began);
   const wire::AccountRow account = host.windows().back().accounts.back();
   EXPECT_EQ(account.since_ns, 50 * kMillisecond);
   EXPECT_EQ(account.until_ns, host.now);

@@ -365,6 +365,18 @@ TEST(WindowBuilder, ACallInWhichTheProcessDiedCountsUpToItsDeath) {
   EXPECT_TRUE(row.estimated);
 }
 
+TEST(WindowBuilder, ACallInWhichTheProcessDiedIsListedInItsLastWindow) {
+  WindowBuilder builder = opened();
+  const WindowBuilder::Open call{0, FunctionId{2}, 200, 7, 0};
+  builder.end_open(Lane{1}, call, 220);
+  builder.clear_under_way();
+  builder.charge_open(Lane{1}, call, 220);  // The thread's slot stays.
+  ASSERT_EQ(builder.build().under_way.size(), 1u);
+  EXPECT_EQ(builder.build().under_way[0].peer, Rank{7});
+  builder.clear();
+  EXPECT_TRUE(builder.build().under_way.empty());
+}
+
 TEST(WindowBuilder, TimeOlderThanAnHourCountsInTheOldestSlice) {
   constexpr std::uint64_t kNow = 1'000'000;
   WindowBuilder builder = opened(kNow);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <span>
+#include <vector>
 
 #include "viz/json.h"
 #include "viz/reply.h"
@@ -60,6 +61,18 @@ double rounded(double number, std::uint64_t digits) {
   return read;
 }
 
+/// Equal neighbours as [how many, number]: almost all slots of a row are alike.
+void write_runs(Json& json, const char* name, std::span<const std::uint64_t> numbers) {
+  std::vector<std::array<std::uint64_t, 2>> runs;
+  for (const std::uint64_t number : numbers) {
+    if (runs.empty() || runs.back()[1] != number) runs.push_back({0, number});
+    ++runs.back()[0];
+  }
+  json.array(name, runs, [&](const std::array<std::uint64_t, 2>& run) {
+    json.array(run, [&](std::uint64_t number) { json.value(number); });
+  });
+}
+
 void write_grid(Json& json, const RankGrid& grid, RankValue value, std::uint64_t digits) {
   const auto which = static_cast<std::size_t>(value);
   json.field("value", kRankValues[which]);
@@ -74,9 +87,12 @@ void write_grid(Json& json, const RankGrid& grid, RankValue value, std::uint64_t
       json.field("ranks", row.ranks);
       json.field("host", row.host);
       json.field("total", row.total);
-      const std::span cells(grid.cells);
-      json.array("cells", cells.subspan(row_number++ * grid.columns, grid.columns),
+      const std::size_t first = row_number++ * grid.columns;
+      json.array("cells", std::span(grid.cells).subspan(first, grid.columns),
                  [&](std::uint64_t cell) { json.written(rounded(cell, digits)); });
+      if (grid.watched.empty()) return;
+      json.field("watched_ns", row.watched_ns);
+      write_runs(json, "watched", std::span(grid.watched).subspan(first, grid.columns));
     });
   });
 }
@@ -175,6 +191,7 @@ std::string to_json(const Timeline& timeline, std::uint64_t digits) {
         json.field("bytes", call.bytes);
         json.field("calls", call.calls);
         json.field("estimated", call.estimated);
+        if (call.is_open) json.field("is_open", true);
       });
     });
     json.field("messages_in_all", timeline.messages_in_all);
@@ -198,6 +215,14 @@ std::string to_json(const Timeline& timeline, std::uint64_t digits) {
       });
     });
     json.object("windows", [&] { write_grid(json, timeline.grid, RankValue::kMpi, digits); });
+  });
+}
+
+std::string to_json(const UnderWay& under_way) {
+  return answer("under_way", under_way.scope, [&](Json& json) {
+    json.field("calls_in_all", under_way.calls_in_all);
+    json.array("calls", under_way.calls,
+               [&](const CallUnderWay& call) { write_call_under_way(json, call); });
   });
 }
 

@@ -141,6 +141,14 @@ net::HttpReply alerts(RunView& run, Target& target) {
   return reply_of(run.alerts(most));
 }
 
+net::HttpReply under_way(RunView& run, Target& target) {
+  UnderWayQuery query;
+  query.ranks = rank_range(target);
+  query.limit = target.count("most", query.limit);
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.under_way(query));
+}
+
 net::HttpReply overview(RunView& run, Target& target) {
   if (const auto fault = target.fault()) return error_reply(*fault);
   return reply_of(run.overview());
@@ -175,6 +183,7 @@ constexpr View kViews[] = {
     {"/api/v1/timeline", timeline},   {"/api/v1/hosts", hosts},
     {"/api/v1/series", series},       {"/api/v1/tree", tree},
     {"/api/v1/notices", notices},     {"/api/v1/alerts", alerts},
+    {"/api/v1/under_way", under_way},
 };
 
 /// Whole numbers that JavaScript, and every reader that keeps numbers as doubles, would round are

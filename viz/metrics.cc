@@ -118,10 +118,30 @@ void write_worlds(Exposition& out, const WorldTotals& totals) {
   each(&World::lost);
   out.counter("xylem_payload_bytes", "Payload of MPI calls.", "bytes");
   each(&World::bytes);
+  const auto each_time = [&](auto nanos) {
+    for (const World& world : totals.worlds) {
+      out.sample({{"world", std::to_string(raw(world.id))}}, seconds(nanos(world)));
+    }
+  };
   out.counter("xylem_mpi_time_seconds", "Time in MPI, of all ranks.", "seconds");
+  each_time([](const World& world) { return world.mpi_ns; });
+  // Not a counter: when a rank ends, the time since the newest window is taken back.
+  out.gauge("xylem_watched_time_seconds",
+            "Time in which the ranks were watched. A rank counts once for each of its threads.",
+            "seconds");
+  each_time([](const World& world) { return world.watched_ns; });
+  out.gauge("xylem_ranks_in_call", "Ranks in an MPI call that has taken longer than this so far.");
   for (const World& world : totals.worlds) {
-    out.sample({{"world", std::to_string(raw(world.id))}}, seconds(world.mpi_ns));
+    for (std::size_t i = 0; i < kCallLengths.size(); ++i) {
+      out.sample({{"world", std::to_string(raw(world.id))},
+                  {"longer_than_seconds", std::to_string(kCallLengths[i] / kSecond)}},
+                 world.ranks_in_call[i]);
+    }
   }
+  out.gauge("xylem_longest_call_under_way_seconds",
+            "How long the longest MPI call that has not returned has taken so far; 0 without one.",
+            "seconds");
+  each_time([](const World& world) { return world.longest_call_ns; });
 }
 
 void write_shares(Exposition& out, const Report& report) {
@@ -133,7 +153,7 @@ void write_shares(Exposition& out, const Report& report) {
       out.sample({{"world", std::to_string(raw(share.world))}}, fmt::format("{}", value(share)));
     }
   };
-  out.gauge("xylem_mpi_time_ratio", "Share of the ranks' time that is in MPI, their mean.",
+  out.gauge("xylem_mpi_time_ratio", "Share of the ranks' watched time that is in MPI, their mean.",
             "ratio");
   each([](const Report::WorldShare& share) { return share.mean; });
   out.gauge("xylem_mpi_time_least_ratio", "The same, of the rank with least.", "ratio");

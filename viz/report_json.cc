@@ -128,6 +128,12 @@ void write_shares(Json& json, const Report& report) {
   });
 }
 
+void write_under_way(Json& json, const Report& report) {
+  json.field("under_way_in_all", report.under_way_in_all);
+  json.array("under_way", report.under_way,
+             [&](const storage::CallUnderWay& call) { write_call_under_way(json, call); });
+}
+
 void write_waits(Json& json, const Report& report) {
   json.array("waits", report.waits, [&](const Report::Wait& wait) {
     json.object([&] {
@@ -202,8 +208,25 @@ void write_report(Json& json, const Report& report) {
   write_services(json, report);
   write_functions(json, report);
   write_shares(json, report);
+  write_under_way(json, report);
   write_waits(json, report);
   write_losses(json, report);
+}
+
+void write_call_under_way(Json& json, const storage::CallUnderWay& call) {
+  json.object([&] {
+    json.field("world", call.world);
+    json.field("rank", call.rank);
+    json.field("thread", call.thread);
+    json.field("function", call.function);
+    json.field("class", call.function_class);
+    json.field("begin_ns", call.begin_ns);
+    json.field("at_ns", call.at_ns);
+    json.field("duration_ns", call.duration_ns());
+    json.field("peer", call.peer);
+    json.field("comm", call.comm);
+    json.field("has_ended", call.has_ended);
+  });
 }
 
 void write_alert(Json& json, const storage::Alert& alert) {

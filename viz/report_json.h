@@ -11,9 +11,12 @@
 namespace xylem::viz {
 
 /// Writes the common fields of report and overview into the open object: run, worlds, account,
-/// events, services, functions, shares, waits and losses. Times are in ns, shares are from 0 to 1.
+/// events, services, functions, shares, calls under way, waits and losses. Times are in ns, shares
+/// are from 0 to 1.
 void write_report(Json& json, const storage::Report& report);
 
+/// Writes a call that has not returned, as one element of an array.
+void write_call_under_way(Json& json, const storage::CallUnderWay& call);
 /// Writes one element of an array `alerts`.
 void write_alert(Json& json, const storage::Alert& alert);
 

@@ -156,9 +156,7 @@ HeatMap map_of(const RankGrid& grid, const char* name) {
   map.name = name;
   for (std::uint64_t row = 0; row < map.rows; ++row) {
     for (std::uint64_t at = 0; at < map.columns; ++at) {
-      const auto whole =
-          static_cast<double>(grid.slot_ns) * static_cast<double>(grid.rows[row].ranks);
-      map.cells.push_back(share_of(static_cast<double>(grid.cells[row * map.columns + at]), whole));
+      map.cells.push_back(grid.share(row * map.columns + at));
     }
   }
   return map;
@@ -180,12 +178,10 @@ std::string ranks(const ReportPageValues& values) {
           heat_legend("0 %", "100 %") + "<h2>Ranks</h2>\n";
   std::vector<std::vector<Cell>> rows;
   const bool about = mpi.scope.estimated;
-  const auto elapsed = static_cast<double>(mpi.scope.end_ns - mpi.scope.begin_ns);
   for (std::size_t i = 0; i < std::min(mpi.rows.size(), values.wait.rows.size()); ++i) {
     const RankGrid::Row& row = mpi.rows[i];
-    const double whole = elapsed * static_cast<double>(row.ranks);
-    const double share = share_of(static_cast<double>(row.total), whole);
-    const double wait = share_of(static_cast<double>(values.wait.rows[i].total), whole);
+    const double share = row.share();
+    const double wait = values.wait.rows[i].share();
     const std::string name =
         row.ranks == 1 ? std::to_string(row.first_rank)
                        : fmt::format("{}-{}", row.first_rank, row.first_rank + row.ranks - 1);
@@ -242,6 +238,30 @@ std::string waits(const Report& report) {
   }
   return "<h2>Who waits for whom most</h2>\n" +
          table("waits", {{"world"}, {"rank"}, {"waits for"}, {"time"}, {"", "w"}, {"calls"}}, rows);
+}
+
+std::string under_way(const Report& report) {
+  if (report.under_way.empty()) return "";
+  std::vector<std::vector<Cell>> rows;
+  for (const CallUnderWay& call : report.under_way) {
+    rows.push_back({count(raw(call.world)), count(raw(call.rank)), count(call.thread),
+                    text(call.function), time(static_cast<std::uint64_t>(call.duration_ns())),
+                    text(duration_text(call.begin_ns)),
+                    text(call.peer ? std::to_string(raw(*call.peer)) : ""),
+                    text(call.has_ended ? "the rank ended in it" : "")});
+  }
+  return "<h2>Under way: calls that have not returned</h2>\n" +
+         table("under_way",
+               {{"world"},
+                {"rank"},
+                {"thread"},
+                {"function", "t"},
+                {"for"},
+                {"since", "t"},
+                {"peer", "t"},
+                {"", "t"}},
+               rows) +
+         more_text(report.under_way_in_all, report.under_way.size());
 }
 
 std::string hosts(const ReportPageValues& values) {
@@ -353,8 +373,9 @@ std::string make_report_page(const ReportPageValues& values) {
          " content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>xylem: " +
          shown(values.overview.report.run.command) + "</title>\n<style>\n" + report_page_style() +
          "</style></head>\n<body><main>\n" + head(values.overview) + alerts(values.alerts) +
-         functions(values.functions) + ranks(values) + matrix(values.matrix) +
-         waits(values.overview.report) + hosts(values) + missing(values.overview.report) +
+         functions(values.functions) + ranks(values) + under_way(values.overview.report) +
+         matrix(values.matrix) + waits(values.overview.report) + hosts(values) +
+         missing(values.overview.report) +
          "<p class=\"faint\">~ is an estimate: not all calls of that function were timed; all were "
          "counted.</p>\n</main></body></html>\n";
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "base/quantity_text.h"
@@ -185,6 +186,34 @@ std::string share_text(const Report::WorldShare& share) {
   return text + columns.text();
 }
 
+std::string under_way_text(const Report& report) {
+  if (report.under_way.empty()) return {};
+  const bool worlds = report.worlds_in_all > 1;
+  const bool threads = std::ranges::any_of(
+      report.under_way, [](const storage::CallUnderWay& call) { return call.thread != 0; });
+  TextColumns columns({{threads ? "rank:thread" : "rank", kRight},
+                       {"function", kLeft},
+                       {"for", kRight},
+                       {"since", kRight},
+                       {"peer", kRight},
+                       {"", kLeft}});
+  for (const storage::CallUnderWay& call : report.under_way) {
+    const std::string world = worlds ? fmt::format("{}/", raw(call.world)) : "";
+    const std::string thread = threads ? fmt::format(":{}", call.thread) : "";
+    columns.add({world + count_text(raw(call.rank)) + thread, call.function,
+                 duration_text(call.duration_ns()), duration_text(call.begin_ns),
+                 call.peer ? world + count_text(raw(*call.peer)) : "",
+                 call.has_ended ? "the rank ended in it" : ""});
+  }
+  std::string text = fmt::format("\nUnder way: {} not returned{}\n",
+                                 plural(report.under_way_in_all, "call has", "calls have"),
+                                 worlds ? " (world/rank)" : "");
+  text += columns.text();
+  const std::uint64_t more = report.under_way_in_all - report.under_way.size();
+  if (more != 0) text += "  and " + plural(more, "call", "calls") + " more\n";
+  return text;
+}
+
 std::string waits_text(const Report& report) {
   if (report.waits.empty()) return {};
   const bool worlds = report.worlds_in_all > 1;
@@ -263,8 +292,8 @@ std::string report_text(const Report& report) {
   std::string text = head_text(report) + account_text(report);
   if (!report.functions.empty()) text += functions_text(report);
   for (const Report::WorldShare& share : report.shares) text += share_text(share);
-  text += waits_text(report) + services_text(report) + streams_text(report) + losses_text(report) +
-          notices_text(report) + alerts_text(report);
+  text += under_way_text(report) + waits_text(report) + services_text(report) +
+          streams_text(report) + losses_text(report) + notices_text(report) + alerts_text(report);
   if (!report.faults.empty()) text += "\nTotals that differ from what is stored\n";
   for (const std::string& fault : report.faults) text += "  " + fault + '\n';
   return text;

@@ -49,6 +49,12 @@ bool ask_ranks(RunView& run, const TopQuestion& question, const TimeRange& range
     }
     *grid = *std::move(answer);
   }
+  auto under_way = run.under_way({.ranks = {question.world}});
+  if (!under_way) {
+    answers.fault = under_way.error().message;
+    return false;
+  }
+  ranks.under_way = *std::move(under_way);
   answers.ranks = std::move(ranks);
   return true;
 }
@@ -103,6 +109,7 @@ std::string top_json(const TopAnswers& answers) {
         json.written("wait", to_json(ranks.wait, RankValue::kWait));
         json.written("calls", to_json(ranks.calls, RankValue::kCalls));
         json.written("bytes", to_json(ranks.bytes, RankValue::kBytes));
+        json.written("under_way", to_json(ranks.under_way));
       });
     }
     part("tree", answers.tree);

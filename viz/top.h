@@ -42,6 +42,7 @@ struct TopAnswers {
   struct Ranks {
     /// Each grid has one column. A row is for one rank or for several ranks.
     storage::RankGrid mpi, wait, calls, bytes;
+    storage::UnderWay under_way = {};  ///< Not limited to the last seconds.
   };
   std::optional<Ranks> ranks;
   std::optional<storage::TreeSnapshot> tree;

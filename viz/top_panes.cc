@@ -127,23 +127,40 @@ namespace {
 /// A row of the four grids together.
 struct RankLine {
   const RankGrid::Row* row = nullptr;
-  double mpi = 0, wait = 0;  ///< Shares of the time shown.
+  double mpi = 0, wait = 0;  ///< Shares of the watched time.
   std::uint64_t calls = 0, bytes = 0;
+  const CallUnderWay* under_way = nullptr;  ///< The longest; null: none.
 };
 
+/// The longest call under way of a row's ranks. Calls come longest first.
+const CallUnderWay* longest_of(const UnderWay& under_way, const RankGrid::Row& row) {
+  for (const CallUnderWay& call : under_way.calls) {
+    if (raw(call.rank) >= row.first_rank && raw(call.rank) < row.first_rank + row.ranks) {
+      return &call;
+    }
+  }
+  return nullptr;
+}
+
+/// The length first: the end of the text is cut off where there is no room.
+std::string call_text(const RankLine& line) {
+  if (line.under_way == nullptr) return "";
+  const CallUnderWay& call = *line.under_way;
+  std::string text = duration_text(call.duration_ns()) + ' ' + call.function;
+  if (call.peer) text += fmt::format(" {}", raw(*call.peer));
+  if (line.row->ranks > 1) text += fmt::format(", rank {}", raw(call.rank));
+  return text + (call.has_ended ? ", ended" : "");
+}
+
 std::vector<RankLine> rank_lines(const TopAnswers::Ranks& ranks) {
-  const auto elapsed =
-      static_cast<double>(ranks.mpi.scope.end_ns) - static_cast<double>(ranks.mpi.scope.begin_ns);
   // The grids are of commits a moment apart: a rank may be in the later ones only.
   const std::size_t rows = std::min({ranks.mpi.rows.size(), ranks.wait.rows.size(),
                                      ranks.calls.rows.size(), ranks.bytes.rows.size()});
   std::vector<RankLine> lines;
   for (std::size_t i = 0; i < rows; ++i) {
     const RankGrid::Row& row = ranks.mpi.rows[i];
-    const double whole = elapsed * static_cast<double>(row.ranks);
-    lines.push_back({&row, share_of(static_cast<double>(row.total), whole),
-                     share_of(static_cast<double>(ranks.wait.rows[i].total), whole),
-                     ranks.calls.rows[i].total, ranks.bytes.rows[i].total});
+    lines.push_back({&row, row.share(), ranks.wait.rows[i].share(), ranks.calls.rows[i].total,
+                     ranks.bytes.rows[i].total, longest_of(ranks.under_way, row)});
   }
   return lines;
 }
@@ -173,6 +190,11 @@ Table ranks_table(const TopAnswers& answers, const TopChoice& choice) {
                    {"payload", 9, Align::kRight, 5}};
   table.none = "no rank has registered yet";
   if (!answers.ranks) return table;
+  const bool has_calls = !answers.ranks->under_way.calls.empty();
+  if (has_calls) {
+    const Column in_call{"in call for", 21, Align::kLeft, 1, 40};
+    table.columns.insert(table.columns.begin() + 4, in_call);
+  }
   const Scope& scope = answers.ranks->mpi.scope;
   const std::vector<RankLine> all = rank_lines(*answers.ranks);
   const RankFilter only(choice.filter);
@@ -195,6 +217,9 @@ Table ranks_table(const TopAnswers& answers, const TopChoice& choice) {
                           {"", Look::kBar, line->wait, std::max(0.0, line->mpi - line->wait)},
                           {count_text(line->calls)},
                           {line->bytes == 0 ? "" : bytes_text(line->bytes)}});
+    if (!has_calls) continue;
+    auto& cells = table.rows.back();
+    cells.insert(cells.begin() + 4, {call_text(*line)});
   }
   return table;
 }

@@ -62,7 +62,10 @@ void write_run(const std::string& path) {
       "INSERT INTO alert VALUES(1, 500000000, NULL, 'late', 0, 1,"
       " 'rank 1 comes last to collectives', 0.5, 0.25, 'world', NULL, 0);"
       "UPDATE notice SET role = 'back_end', level = 'warn';"
-      "UPDATE process SET events = stored_events, event_calls = stored_event_calls");
+      "UPDATE process SET events = stored_events, event_calls = stored_event_calls,"
+      " since_ns = 0, until_ns = 1000000000, threads = 1;"
+      "INSERT INTO call_under_way SELECT p.id, 0, f.id, 900000000, 0, 0, 1000000000"
+      " FROM process p, function f WHERE p.rank = 1 AND f.name = 'MPI_Recv'");
 }
 
 /// The answer with "scope":{...} as the document writes it.
@@ -99,7 +102,7 @@ TEST(HttpApiDocument, ShowsWhatIsAnswered) {
     }
     target = line.starts_with(request) ? line.substr(request.size()) : "";
   }
-  EXPECT_EQ(examples, 13);
+  EXPECT_EQ(examples, 14);
 }
 
 }  // namespace

@@ -33,6 +33,20 @@ TEST(Metrics, AreExactAndHaveUnitHelpAndEnd) {
   EXPECT_TRUE(text.ends_with("\n# EOF\n"));
 }
 
+TEST(Metrics, RanksInCallsAreCountedByTheLengthOfTheirCalls) {
+  MetricsValues values = some_values();
+  storage::WorldTotals::World& world = values.totals.worlds.front();
+  world.ranks_in_call = {3, 2, 0, 0};
+  world.longest_call_ns = 12'500'000'000;
+  world.watched_ns = 99'000'000'000;
+  const std::string text = metrics_text(values, MetricsFormat::kOpenMetrics);
+  EXPECT_THAT(text, HasSubstr("# TYPE xylem_ranks_in_call gauge\n"));
+  EXPECT_THAT(text, HasSubstr("xylem_ranks_in_call{world=\"0\",longer_than_seconds=\"1\"} 3\n"
+                              "xylem_ranks_in_call{world=\"0\",longer_than_seconds=\"10\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("xylem_longest_call_under_way_seconds{world=\"0\"} 12.500000000\n"));
+  EXPECT_THAT(text, HasSubstr("xylem_watched_time_seconds{world=\"0\"} 99.000000000\n"));
+}
+
 TEST(Metrics, LabelsHoldWhatTheFormatLets) {
   EXPECT_THAT(metrics_text(some_values(), MetricsFormat::kOpenMetrics),
               HasSubstr("xylem_run_info{run=\"a\\\"b\\\\c??\","));

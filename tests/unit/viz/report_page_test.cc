@@ -28,6 +28,7 @@ TEST(ReportPage, IsBelowAMebibyteForAThousandRanksWhateverTheyDo) {
     }
     for (std::uint64_t i = 0; i < 128 * 160; ++i) {
       grid.cells.push_back(random() % (8 * kSecond));  // No two alike: no stroke is long.
+      grid.watched.push_back(static_cast<std::uint64_t>(8 * kSecond));
     }
   };
   fill(values.mpi);

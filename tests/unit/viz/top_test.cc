@@ -13,6 +13,7 @@ namespace {
 using namespace storage;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::uint64_t kRanks = 24;
 
@@ -64,7 +65,8 @@ RankGrid a_grid(std::uint64_t scale) {
   grid.world_size = kRanks;
   grid.columns = 1;
   for (std::uint64_t rank = 0; rank < kRanks; ++rank) {
-    grid.rows.push_back({rank, 1, "node" + std::to_string(rank / 8), (rank * 7 % 24 + 1) * scale});
+    grid.rows.push_back({rank, 1, "node" + std::to_string(rank / 8), (rank * 7 % 24 + 1) * scale,
+                         static_cast<std::uint64_t>(83 * kSecond)});
   }
   return grid;
 }
@@ -237,6 +239,42 @@ TEST(TopScreen, SaysWhichAlertsStillAreSo) {
   EXPECT_THAT(text, HasSubstr("0 ns alert"));
   EXPECT_THAT(text, HasSubstr("0 ns was so"));
   EXPECT_THAT(text, HasSubstr("rank 3 is in MPI_Recv for 12 s"));
+}
+
+TEST(TopScreen, SharesAreOfTheTimeInWhichARankWasWatched) {
+  TopAnswers answers = all_answers();
+  RankGrid::Row& row = answers.ranks->mpi.rows[5];
+  row.total = static_cast<std::uint64_t>(6 * kSecond);
+  row.watched_ns = static_cast<std::uint64_t>(8 * kSecond);  // It ended early.
+  TopChoice choice;
+  choice.pane = TopPane::kRanks;
+  choice.filter = "5";
+  EXPECT_THAT(text_of(draw_top(answers, choice, {80, 24, true, true})), HasSubstr("75.0 %"));
+}
+
+TEST(TopScreen, ARankInACallIsShownWithItsLengthItsFunctionAndTheOtherRank) {
+  TopAnswers answers = all_answers();
+  CallUnderWay call;
+  call.rank = Rank{5};
+  call.function = "MPI_Recv";
+  call.begin_ns = 70 * kSecond;
+  call.at_ns = 82 * kSecond + 500 * kMillisecond;
+  call.peer = Rank{0};
+  CallUnderWay shorter = call;
+  shorter.thread = 1;
+  shorter.function = "MPI_Wait";
+  shorter.begin_ns = 80 * kSecond;
+  answers.ranks->under_way.calls = {call, shorter};
+  TopChoice choice;
+  choice.pane = TopPane::kRanks;
+  choice.filter = "5";
+  const std::string text = text_of(draw_top(answers, choice, {80, 24, true, true}));
+  EXPECT_THAT(text, HasSubstr("in call for"));
+  EXPECT_THAT(text, HasSubstr("12.5 s MPI_Recv 0"));
+  EXPECT_THAT(text, Not(HasSubstr("MPI_Wait")));
+  answers.ranks->under_way.calls.clear();
+  EXPECT_THAT(text_of(draw_top(answers, choice, {80, 24, true, true})),
+              Not(HasSubstr("in call for")));
 }
 
 TEST(TopScreen, WithoutAHeightHasAllThatThereIs) {

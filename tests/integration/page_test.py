@@ -39,9 +39,8 @@ class Page(PageTest):
         self.assert_shows(page.text("[data-value=elapsed]"), run["elapsed"])
         self.assert_shows(page.text("[data-value=calls_per_s]").removesuffix("/s"), account["captured"] * 1e9 / run["elapsed"])
         share = store.value("SELECT avg(100.0 * n / length) FROM (SELECT rank, sum(time_ns) AS n FROM function_total GROUP BY 1)"
-                            " JOIN (SELECT rank, max(end_ns) - min(begin_ns) AS length FROM event GROUP BY 1) USING (rank)")
-        if share is not None:  # Single calls say to the nanosecond how long a rank was seen.
-            self.assertAlmostEqual(number(page.text("[data-value=share0]")), share, delta=0.06)
+                            " JOIN (SELECT rank, (until_ns - since_ns) * threads AS length FROM rank) USING (rank)")
+        self.assertAlmostEqual(number(page.text("[data-value=share0]")), share, delta=0.06)
         shown = page.table("#functions")
         wanted = store.rows("SELECT function, sum(time_ns) AS time, sum(calls) AS calls, sum(bytes) AS bytes"
                             " FROM function_total GROUP BY 1 ORDER BY 2 DESC")
@@ -232,10 +231,9 @@ class Page(PageTest):
         page.wait("document.querySelector('.state').innerText.startsWith('ended')", "the end is shown")
         store = Store(path)
         self.assert_overview(page, store)
-        share = store.value("SELECT sum(time_ns) * 100.0 / (SELECT last_ns - first_ns FROM rank WHERE rank = 3)"
+        share = store.value("SELECT sum(time_ns) * 100.0 / (SELECT (until_ns - since_ns) * threads FROM rank WHERE rank = 3)"
                             " FROM function_total WHERE rank = 3")
-        # Its time is that of its windows, of 250 ms: one more or less at either end, of 15 s.
-        self.assertAlmostEqual(number(page.texts("#share .bars .number")[3]), share, delta=100 * 2 * 0.25 / 15)
+        self.assertAlmostEqual(number(page.texts("#share .bars .number")[3]), share, delta=0.06)
         texts = [row["text"] for row in store.rows("SELECT text FROM alert")]
         self.assertTrue(texts, "fifteen seconds of that are an alert")
         page.wait("document.querySelectorAll('#found li').length === " + str(min(5, len(texts))), "alerts are shown")

@@ -73,6 +73,8 @@ export interface Overview extends OfRun {
   functions_in_all: number;
   functions: FunctionLine[];
   shares: WorldShare[];
+  under_way: CallUnderWay[];
+  under_way_in_all: number;
   waits: { world: number; rank: number; peer: number; time_ns: number; calls: number }[];
   losses: {
     part: string; host: string; reason: string; count: number | null; calls: number | null;
@@ -97,7 +99,13 @@ export interface Grid {
   world_size: number;
   slot_ns: number;
   columns: number;
-  rows: { first_rank: number; ranks: number; host: string; total: number; cells: number[] }[];
+  rows: {
+    first_rank: number; ranks: number; host: string; total: number; cells: number[];
+    /** In grids of times: the time in which the row's ranks were watched, over their threads. */
+    watched_ns?: number;
+    /** The same for each slot: the next n slots have as many ns each. */
+    watched?: [n: number, ns: number][];
+  }[];
 }
 
 export interface Ranks extends OfRun, Grid {}
@@ -151,6 +159,31 @@ export interface Call {
   calls: number;
   /** The time is an estimate for `calls` calls. */
   estimated: boolean;
+  /** The call has not returned: it ends at the newest time that is known of its rank. */
+  is_open?: true;
+}
+
+/** A call that has not returned. */
+export interface CallUnderWay {
+  world: number;
+  rank: number;
+  thread: number;
+  function: string;
+  class: string;
+  begin_ns: number;
+  /** The newest time at which the call is known not to have returned. */
+  at_ns: number;
+  duration_ns: number;
+  peer: number | null;
+  comm: number | null;
+  /** The process has ended in this call. */
+  has_ended: boolean;
+}
+
+export interface UnderWay extends OfRun {
+  calls_in_all: number;
+  /** The longest first. */
+  calls: CallUnderWay[];
 }
 
 export interface Message {
@@ -270,6 +303,7 @@ export interface Answers {
   functions: Functions;
   matrix: Matrix;
   timeline: Timeline;
+  under_way: UnderWay;
   hosts: Hosts;
   series: Series;
   tree: Tree;

@@ -10,11 +10,32 @@ export function slotLength(grid: Grid, scope: Scope, column: number): number {
   return Math.max(0, Math.min(grid.slot_ns, scope.end_ns - begin));
 }
 
-/** The share of their time that a row's ranks spent; null if the grid is not of times, or the slot is empty. */
-export function timeShare(grid: Grid, scope: Scope, row: Row, column: number): number | null {
-  const length = slotLength(grid, scope, column);
-  if (grid.unit !== "ns" || length <= 0) return null;
-  return (row.cells[column] ?? 0) / (length * row.ranks);
+/** For each row the time in which its ranks were watched, slot by slot. */
+const kWatched = new WeakMap<Row, readonly number[]>();
+
+/** The time in which a row's ranks were watched in a slot, over their threads. 0 if the grid is not of times. */
+export function watchedIn(row: Row, column: number): number {
+  let watched = kWatched.get(row);
+  if (watched === undefined) {
+    watched = (row.watched ?? []).flatMap(([n, ns]) => new Array<number>(n).fill(ns));
+    kWatched.set(row, watched);
+  }
+  return watched[column] ?? 0;
+}
+
+function share(part: number, whole: number): number {
+  return part <= 0 ? 0 : Math.min(part / whole, 1);
+}
+
+/** The share of the watched time that a row's ranks spent in a slot, 0 to 1; null if the grid is not of times. */
+export function timeShare(row: Row, column: number): number | null {
+  if (row.watched === undefined) return null;
+  return share(row.cells[column] ?? 0, watchedIn(row, column));
+}
+
+/** The same for all slots together. */
+export function shareOfRow(row: Row): number | null {
+  return row.watched_ns === undefined ? null : share(row.total, row.watched_ns);
 }
 
 /** The largest cell per rank. The strongest colour stands for it if the grid has no shares. */

@@ -98,7 +98,7 @@ export class RankMap {
       const row = this.rows[number]!;
       const cell = row.cells[column] ?? 0;
       if (cell === 0) return null;
-      return timeShare(grid, grid.scope, row, column) ?? cell / row.ranks / most;
+      return timeShare(row, column) ?? cell / row.ranks / most;
     });
     this.surface.label(`${grid.world_size} ranks × time, ${grid.value}; the table below has the sums`);
     this.surface.fit();

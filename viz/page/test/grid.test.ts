@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import type { Grid, Scope } from "../src/answers.ts";
 import { csv, errorOffset } from "../src/csv.ts";
-import { imbalance, maxOf, ordered, slotLength, timeShare } from "../src/grid.ts";
+import { imbalance, maxOf, ordered, shareOfRow, slotLength, timeShare } from "../src/grid.ts";
 import { moved, stepOf, ticks, zoomed } from "../src/range.ts";
 
 const scope: Scope = { begin_ns: 1000, end_ns: 2500, run_begin_ns: 0, run_end_ns: 2500, has_ended: false,
@@ -11,9 +11,9 @@ const scope: Scope = { begin_ns: 1000, end_ns: 2500, run_begin_ns: 0, run_end_ns
 const grid: Grid = {
   value: "mpi", unit: "ns", world_size: 4, slot_ns: 1000, columns: 2,
   rows: [
-    { first_rank: 0, ranks: 1, host: "node10", total: 100, cells: [100, 0] },
-    { first_rank: 1, ranks: 1, host: "node9", total: 700, cells: [300, 400] },
-    { first_rank: 2, ranks: 2, host: "", total: 800, cells: [800, 0] },
+    { first_rank: 0, ranks: 1, host: "node10", total: 100, cells: [100, 0], watched_ns: 200, watched: [[1, 200], [1, 0]] },
+    { first_rank: 1, ranks: 1, host: "node9", total: 700, cells: [300, 400], watched_ns: 1500, watched: [[1, 1000], [1, 500]] },
+    { first_rank: 2, ranks: 2, host: "", total: 800, cells: [800, 0], watched_ns: 4000, watched: [[2, 2000]] },
   ],
 };
 
@@ -23,11 +23,21 @@ test("the last slot ends with what was asked for", () => {
   assert.equal(slotLength(grid, scope, 2), 0);
 });
 
-test("a share is of all the time that a row's ranks had in the slot", () => {
-  assert.equal(timeShare(grid, scope, grid.rows[1]!, 0), 0.3);
-  assert.equal(timeShare(grid, scope, grid.rows[1]!, 1), 0.8);
-  assert.equal(timeShare(grid, scope, grid.rows[2]!, 0), 0.4);
-  assert.equal(timeShare({ ...grid, unit: "bytes" }, scope, grid.rows[0]!, 0), null);
+test("a share is of the time in which a row's ranks were watched in the slot", () => {
+  assert.equal(timeShare(grid.rows[0]!, 0), 0.5);
+  assert.equal(timeShare(grid.rows[0]!, 1), 0);
+  assert.equal(timeShare(grid.rows[1]!, 0), 0.3);
+  assert.equal(timeShare(grid.rows[1]!, 1), 0.8);
+  assert.equal(timeShare(grid.rows[2]!, 0), 0.4);
+  assert.equal(shareOfRow(grid.rows[2]!), 0.2);
+  const { watched: _w, watched_ns: _n, ...ofBytes } = grid.rows[0]!;
+  assert.equal(timeShare(ofBytes, 0), null);
+  assert.equal(shareOfRow(ofBytes), null);
+});
+
+test("a share is never above 1", () => {
+  assert.equal(timeShare({ ...grid.rows[0]!, watched: [[2, 50]] }, 0), 1);
+  assert.equal(timeShare({ ...grid.rows[0]!, watched: [] }, 0), 1);
 });
 
 test("the most is that of a rank, not of a row with many", () => {

@@ -6,6 +6,7 @@ import { parsePlace } from "../src/place.ts";
 import { callAt, messageAt, windowAt } from "../src/timeline/hits.ts";
 import { fitting, inkOn, multiples, roundStep } from "../src/timeline/labels.ts";
 import { firstAfter, layOut, longestOf, pick } from "../src/timeline/lanes.ts";
+import { listed } from "../src/timeline/panel.ts";
 import { changeOf, viewportOf } from "../src/timeline/range.ts";
 import { bestOf, callLike, isOf, sceneOf } from "../src/timeline/scene.ts";
 import { clip, distance } from "../src/timeline/segments.ts";
@@ -187,7 +188,8 @@ test("a message belongs to the call that sent it and to the one that received it
 const windows: Partial<Timeline> = {
   detail: "windows", too_many: true, reason: "more",
   windows: { value: "mpi", unit: "ns", world_size: 2, slot_ns: 500, columns: 2,
-             rows: [{ first_rank: 0, ranks: 2, host: "", total: 750, cells: [250, 500] }] } };
+             rows: [{ first_rank: 0, ranks: 2, host: "", total: 750, cells: [250, 500],
+                     watched_ns: 2000, watched: [[2, 1000]] }] } };
 
 test("a window tells its ranks and its share of time in MPI", () => {
   const scene = sceneOf(answer([], windows));
@@ -221,6 +223,16 @@ test("a call that is known by its window is found again by its length", () => {
   assert.equal(callLike(scene, like)!.begin_ns, 300);
   assert.equal(callLike(scene, { ...like, beginNs: 400, endNs: 440 })!.begin_ns, 400);
   assert.equal(callLike(scene, { ...like, rank: 1 }), null);
+});
+
+test("a call that had not returned is found again when it is longer, or has returned", () => {
+  const open = sceneOf(answer([call(0, 100, 200, { is_open: true })]));
+  assert.ok(open.hasOpenCalls);
+  const like = listed(open.answer.calls[0]!);
+  const ended = sceneOf(answer([call(0, 100, 900), call(0, 950, 1050)]));
+  assert.ok(!ended.hasOpenCalls);
+  assert.equal(callLike(ended, like)!.end_ns, 900);
+  assert.equal(callLike(ended, { ...like, isOpen: false }), null);
 });
 
 test("what is cut to the longest calls would show more of less time", () => {

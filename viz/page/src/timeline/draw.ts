@@ -32,6 +32,8 @@ export const kLeft = 64;
 /** Minimum height of a lane with names of calls, in pixels. */
 const kNameFrom = 11;
 const kLetter = 6.2;
+/** Size of the teeth at the end of a call that has not returned, in pixels. */
+const kTooth = 6;
 /** Maximum number of messages that are drawn. More lines would be a grey cloud. */
 const kMaxLines = 2000;
 
@@ -131,6 +133,7 @@ function drawLane(
       thinColour = colour;
     } else {
       drawCall(canvas, call, colour, { ...box, left, width: wide }, width);
+      if (call.is_open) drawOpenEnd(canvas, left + wide, box, theme.surface);
     }
     if (call === chosen || call === hovered) {
       canvas.strokeStyle = theme.text;
@@ -156,6 +159,19 @@ function drawCall(
   if (text === "") return;
   canvas.fillStyle = inkOn(colour);
   canvas.fillText(text, from, box.top + box.height / 2);
+}
+
+/** The end of a call that has not returned looks torn off. */
+function drawOpenEnd(canvas: Canvas, right: number, box: { top: number; height: number }, surface: string): void {
+  const tooth = Math.min(kTooth, box.height / 2);
+  canvas.fillStyle = surface;
+  canvas.beginPath();
+  for (let top = box.top; top < box.top + box.height - 0.5; top += tooth) {
+    canvas.moveTo(right + 1, top);
+    canvas.lineTo(right - tooth, top + tooth / 2);
+    canvas.lineTo(right + 1, top + tooth);
+  }
+  canvas.fill();
 }
 
 function drawMessages(canvas: Canvas, width: number, height: number, picture: Picture, scene: Scene): void {

@@ -3,6 +3,7 @@
 
 import type { Ranks } from "../answers.ts";
 import { colourOf, scaleOf, type Theme } from "../colours.ts";
+import { watchedIn } from "../grid.ts";
 import { Surface } from "../surface.ts";
 import { timeToX, xToTime, type Viewport } from "./viewport.ts";
 
@@ -54,12 +55,11 @@ export class Navigator {
     context.fillStyle = this.theme.surface;
     context.fillRect(0, 0, width, height);
     const scale = scaleOf(this.theme.isDark);
-    const ranks = Math.max(this.run.rows.reduce((sum, row) => sum + row.ranks, 0), 1);
     for (let column = 0; column < columns; ++column) {
       const inMpi = this.run.rows.reduce((sum, row) => sum + (row.cells[column] ?? 0), 0);
       const begin = scope.begin_ns + column * slot_ns;
-      const slot = Math.min(slot_ns, Math.max(scope.end_ns - begin, 1));
-      const share = Math.min(inMpi / (slot * ranks), 1);
+      const watched = this.run.rows.reduce((sum, row) => sum + watchedIn(row, column), 0);
+      const share = Math.min(inMpi / Math.max(watched, 1), 1);
       if (share === 0) continue;
       const left = timeToX(whole, begin, width);
       const right = timeToX(whole, begin + slot_ns, width);

@@ -12,11 +12,13 @@ export interface Listed {
   readonly beginNs: number;
   readonly endNs: number;
   readonly durationNs: number;
+  /** The call had not returned. */
+  readonly isOpen?: boolean;
 }
 
 export function listed(call: Call): Listed {
   return { rank: call.rank, function: call.function, beginNs: call.begin_ns, endNs: call.end_ns,
-           durationNs: call.end_ns - call.begin_ns };
+           durationNs: call.end_ns - call.begin_ns, isOpen: call.is_open === true };
 }
 
 /** A call for which the times may be those of its window. */
@@ -34,9 +36,9 @@ export function callLines(call: Call): HTMLElement {
     ["function", value("function", call.function)],
     ["rank", value("rank", call.thread === 0 ? String(call.rank) : `${call.rank}, thread ${call.thread}`)],
     ["begin", value("begin", moment(call.begin_ns, 1))],
-    ["duration", value("duration", estimate(call.estimated, duration(length)))],
+    ["duration", value("duration", estimate(call.estimated, duration(length)) + (call.is_open ? " so far" : ""))],
     ["peer", value("peer", call.peer === null ? kNone : `rank ${call.peer}`)],
-    ["payload", value("bytes", bytes(call.bytes))],
+    ["payload", value("bytes", call.is_open ? kNone : bytes(call.bytes))],
     ["tag", value("tag", call.tag === null ? kNone : String(call.tag))],
     ["communicator", value("comm", call.comm === null ? kNone : String(call.comm))],
   ];

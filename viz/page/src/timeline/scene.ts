@@ -1,6 +1,7 @@
 // One answer of the timeline, prepared for drawing and for finding what the pointer is on.
 
 import type { Call, Grid, Message, Timeline } from "../answers.ts";
+import { timeShare } from "../grid.ts";
 import { layOut, type Lane } from "./lanes.ts";
 import type { Kept } from "./tile_store.ts";
 import type { Tile } from "./tiles.ts";
@@ -15,6 +16,8 @@ export interface Scene {
   readonly gridBeginNs: number;
   /** The answer has all calls of the tile. */
   readonly isComplete: boolean;
+  /** Some calls have not returned: the answer becomes old when they do. */
+  readonly hasOpenCalls: boolean;
   /** Calls are recorded, but not all are in the answer. A smaller tile would have more of them. */
   readonly isTooMuch: boolean;
 }
@@ -28,6 +31,7 @@ export function sceneOf(answer: Timeline): Scene {
     grid: hasCalls || answer.windows.columns === 0 ? null : answer.windows,
     gridBeginNs: answer.scope.begin_ns,
     isComplete,
+    hasOpenCalls: answer.calls.some((call) => call.is_open === true),
     isTooMuch: hasCalls ? !isComplete : answer.too_many,
   };
 }
@@ -62,10 +66,9 @@ function overlap(first: number, last: number, begin: number, end: number): numbe
   return Math.max(0, Math.min(last, end) - Math.max(first, begin)) / (end - begin);
 }
 
-/** The share of time in MPI of a grid's cell. With several threads it may be above 1. */
+/** The share of the watched time of a grid's cell that is in MPI. */
 export function shareOf(grid: Grid, row: number, column: number): number {
-  const { cells, ranks } = grid.rows[row]!;
-  return (cells[column] ?? 0) / (grid.slot_ns * ranks);
+  return timeShare(grid.rows[row]!, column) ?? 0;
 }
 
 /** The time at which a message is drawn to arrive. */
@@ -79,12 +82,17 @@ export function isOf(message: Message, call: Call): boolean {
     (message.destination === call.rank && message.received_ns === call.end_ns);
 }
 
-/** The call with this rank, function and duration, at exactly this time or, if only its window is known, within it. */
+/**
+ * The call with this rank, function and duration, at exactly this time or, if only its window is known, within it. A
+ * call that had not returned may have become longer since.
+ */
 export function callLike(
     scene: Scene,
-    like: { rank: number; function: string; beginNs: number; endNs: number; durationNs: number }): Call | null {
+    like: { rank: number; function: string; beginNs: number; endNs: number; durationNs: number; isOpen?: boolean },
+): Call | null {
   const isExact = like.endNs - like.beginNs === like.durationNs;
-  return scene.answer.calls.find((call) =>
-    call.rank === like.rank && call.function === like.function && call.end_ns - call.begin_ns === like.durationNs &&
-    (isExact ? call.begin_ns === like.beginNs : call.begin_ns < like.endNs && call.end_ns > like.beginNs)) ?? null;
+  const alike = scene.answer.calls.filter((call) => call.rank === like.rank && call.function === like.function);
+  return alike.find((call) => call.end_ns - call.begin_ns === like.durationNs &&
+    (isExact ? call.begin_ns === like.beginNs : call.begin_ns < like.endNs && call.end_ns > like.beginNs)) ??
+    alike.find((call) => like.isOpen === true && call.begin_ns === like.beginNs && call.end_ns > like.endNs) ?? null;
 }

@@ -15,6 +15,7 @@ export function statusOf(scene: Scene, view: Viewport, isWaiting: boolean): Chil
       `${moment(view.beginNs, length / 100)} to ${moment(view.endNs, length / 100)}, ${duration(length)}: `),
     el("span", { "data-value": "detail", "data-detail": answer.detail }, detailOf(scene)),
     isWaiting && " Loading more.",
+    scene.hasOpenCalls && " A call with a torn end has not returned.",
     answer.scope.estimated && " ~ Some times are estimates: calls that were not timed are scaled up.",
     lost > 0 && el("b", { class: "bad", "data-value": "lost" },
       ` ${plural(lost, "call")} of this run were lost and cannot be shown.`),

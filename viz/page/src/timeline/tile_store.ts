@@ -66,8 +66,8 @@ export class TileStore<Answer> {
    * Marks the answers for which `isTouched` returns true as old, and requests the wanted tiles again. Ignores the
    * answers of open requests. Call it if the run has new data, or if requests may have failed.
    */
-  renew(isTouched: (tile: Tile) => boolean): void {
-    for (const entry of this.kept.values()) entry.isOld ||= isTouched(entry.tile);
+  renew(isTouched: (tile: Tile, answer: Answer) => boolean): void {
+    for (const entry of this.kept.values()) entry.isOld ||= isTouched(entry.tile, entry.answer);
     this.open.clear();
     this.want(this.now, this.ahead);
   }

@@ -5,6 +5,7 @@ import { el, empty, fill, type Child } from "../dom.ts";
 import { bytes, count, date, duration, estimate, kNone, moment, percent, plural, rate } from "../format.ts";
 import { meter, metered } from "../spark.ts";
 import { Table } from "../table.ts";
+import { underWay } from "../under_way.ts";
 import type { Page, View } from "../view.ts";
 
 function card(title: string, id: string, ...inside: Child[]): HTMLElement {
@@ -159,6 +160,7 @@ export const overview: View = {
   mount(root, page) {
     const waiting = waits(page);
     const lines = functionLines();
+    const calls = underWay(page);
     const found = el("div", {}, el("p", { class: "faint" }, "Asking …"));
     const alerts = card("Alerts", "found", found);
     return {
@@ -166,11 +168,17 @@ export const overview: View = {
         page.load("alerts", "alerts", { most: kShownAlerts }, (answer) => fill(found, ...alertLines(answer, page)));
         page.load("overview", "overview", {}, (answer) => {
           waiting.show(answer.waits.slice(0, 8));
+          calls.show(answer.under_way.slice(0, 8));
           lines.show(answer.functions.slice(0, 8));
           kServices.show(answer.services);
           kLosses.show(answer.losses);
           fill(root, el("div", { class: "cards" },
-            el("div", { class: "column" }, account(answer), alerts, card("Who waits for whom", "waits",
+            el("div", { class: "column" }, account(answer), alerts,
+              answer.under_way.length > 0 && card(
+                `Under way: ${plural(answer.under_way_in_all, "call has", "calls have")} not returned`, "under_way",
+                calls.element, answer.under_way_in_all > 8 &&
+                  el("a", { href: page.link({ view: "ranks" }) }, `all ${count(answer.under_way_in_all)}`)),
+              card("Who waits for whom", "waits",
               ...(answer.waits.length > 0
                 ? [waiting.element]
                 : [empty("No rank has waited for another one.", "Collectives are in the functions and the ranks.")])),

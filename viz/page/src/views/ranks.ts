@@ -1,20 +1,23 @@
 // Ranks x time as a heat map: time in MPI, waiting, payload or calls.
 
-import type { Ranks } from "../answers.ts";
+import type { Ranks, UnderWay } from "../answers.ts";
 import { choice, el, empty, fill } from "../dom.ts";
-import { bytes, count, duration, estimate, kNone, moment, percent, ranks as named } from "../format.ts";
-import { imbalance, maxOf, ordered, slotLength, timeShare, type Order, type Row } from "../grid.ts";
+import { bytes, count, duration, estimate, kNone, moment, percent, plural, ranks as named } from "../format.ts";
+import { imbalance, maxOf, ordered, shareOfRow, slotLength, timeShare, type Order, type Row } from "../grid.ts";
 import { legend } from "../heat.ts";
 import { lines, type Hint } from "../hint.ts";
 import { timeOf } from "../place.ts";
 import { moved, zoomed, type Range } from "../range.ts";
 import { RankMap, type Spot } from "../rank_map.ts";
 import { Table } from "../table.ts";
+import { underWay } from "../under_way.ts";
 import type { Page, View } from "../view.ts";
 
 const kValues = [["mpi", "time in MPI"], ["wait", "waiting"], ["bytes", "payload"], ["calls", "calls"]] as const;
 /** Significant digits of a cell: one more than is shown. */
 const kDigits = 4;
+/** Maximum number of calls under way in the table. */
+const kShownCalls = 100;
 const kOrders = [["rank", "rank"], ["host", "host"], ["value", "value"]] as const;
 
 /** The value of a row or of a cell as text. */
@@ -23,8 +26,10 @@ function amount(answer: Ranks, value: number): string {
   return estimate(answer.scope.estimated && answer.unit === "ns", text);
 }
 
-function shareOfRow(answer: Ranks, row: Row): number {
-  return row.total / Math.max(1, (answer.scope.end_ns - answer.scope.begin_ns) * row.ranks);
+/** The share of a row's watched time; nothing if the grid is not of times. */
+function shareText(answer: Ranks, row: Row): string {
+  const share = shareOfRow(row);
+  return share === null ? kNone : estimate(answer.scope.estimated, percent(share));
 }
 
 function table(answer: () => Ranks, page: Page): Table<Row> {
@@ -32,8 +37,9 @@ function table(answer: () => Ranks, page: Page): Table<Row> {
     { id: "ranks", head: "ranks", cell: (row) => named(row.first_rank, row.ranks), value: (row) => row.first_rank },
     { id: "host", head: "host", cell: (row) => row.host || kNone, value: (row) => row.host },
     { id: "total", head: "in all", isNumber: true, cell: (row) => amount(answer(), row.total), value: (row) => row.total },
-    { id: "share", head: "of its time", isNumber: true, value: (row) => shareOfRow(answer(), row),
-      cell: (row) => answer().unit === "ns" ? percent(shareOfRow(answer(), row)) : kNone },
+    { id: "share", head: "of its time", isNumber: true, value: (row) => shareOfRow(row),
+      cell: (row) => shareText(answer(), row),
+      title: "Of the time in which the ranks were watched, over their threads" },
   ], {
     caption: "The same, row by row",
     sortedBy: "total",
@@ -46,13 +52,13 @@ function tell(hint: Hint, event: MouseEvent, answer: Ranks, spot: Spot): void {
   const { row, column } = spot;
   const begin = answer.scope.begin_ns + column * answer.slot_ns;
   const length = slotLength(answer, answer.scope, column);
-  const share = timeShare(answer, answer.scope, row, column);
+  const share = timeShare(row, column);
   const uneven = imbalance(answer, column);
   hint.show(event, lines(
     ["", el("b", {}, named(row.first_rank, row.ranks), row.host && ` on ${row.host}`)],
     ["time", `${moment(begin, length / 100)} – ${moment(begin + length, length / 100)}`],
     [kValues.find(([id]) => id === answer.value)![1], amount(answer, row.cells[column] ?? 0)],
-    ...(share === null ? [] : [["share", percent(share)] as const]),
+    ...(share === null ? [] : [["share", estimate(answer.scope.estimated, percent(share))] as const]),
     ["imbalance", uneven === null ? kNone : percent(uneven)]));
 }
 
@@ -75,7 +81,9 @@ export const ranks: View = {
     const rows = table(() => answer!, page);
     const details = el("details", {}, el("summary", {}, "As a table"), rows.element);
     details.addEventListener("toggle", () => refresh());
-    fill(root, toolbar, body, el("div", { class: "under" }, details,
+    const calls = underWay(page);
+    const open = el("section", { id: "under_way", "aria-live": "off" });
+    fill(root, toolbar, body, el("div", { class: "under" }, open, details,
       el("p", { class: "faint" }, "Drag to zoom into a time, with Shift into ranks; click to see the calls.")));
 
     // The selected time. Its answer may still be loading, because users zoom quickly.
@@ -135,9 +143,20 @@ export const ranks: View = {
         if (details.open) rows.show(ordered(newest.rows, order()));
       });
     };
+    const showCalls = (newest: UnderWay): void => {
+      calls.show(newest.calls);
+      open.hidden = newest.calls.length === 0;
+      fill(open, el("h2", {}, `Under way: ${plural(newest.calls_in_all, "call has", "calls have")} not returned`),
+        calls.element, newest.calls_in_all > newest.calls.length &&
+          el("p", { class: "faint" }, `The longest ${count(newest.calls.length)}.`));
+    };
+    open.hidden = true;
     drawTools();
     return {
-      refresh,
+      refresh: () => {
+        refresh();
+        page.load("under_way", "under_way", { world: page.place.world, most: kShownCalls, ...cut() }, showCalls);
+      },
       unmount: () => map.end(),
       keys: [
         { key: "+", what: "zoom into the time", press: () => zoom(0.5) },

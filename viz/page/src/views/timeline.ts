@@ -149,8 +149,8 @@ class TimelineView implements Mounted {
     if (this.view === null || (this.page.place.begin === null && this.resting === 0)) {
       this.view = viewportOf(this.page.place, this.bounds);
     }
-    // New data is at the end of the run. Some may be stored after the run has ended.
-    this.store.renew((tile) => tile.endNs >= endNs);
+    // New data is at the end of the run, and where calls had not returned. Some may be stored after the run has ended.
+    this.store.renew((tile, scene) => tile.endNs >= endNs || scene.hasOpenCalls);
     if (run_end_ns !== endNs) this.longest.forget();
     this.longest.retry();
     this.rest();

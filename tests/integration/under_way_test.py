@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 """What is shown of a job that hangs is true while it hangs: rank, function, peer and time, by the program's own clock."""
 
+import json
+import os
+import re
+import signal
 import time
 import unittest
 
 from harness import DEADLINE, Store, WholeSystemTest, mpirun, wait_until
+from view_test import Server
 
 HANG_S = 20
 RANKS = 4
@@ -13,7 +18,9 @@ SECOND = 10**9
 LATE_NS = SECOND // 4 + SECOND
 
 
-class UnderWayTest(WholeSystemTest):
+class Hang:
+    """For a WholeSystemTest: a job of which all ranks but 0 wait in MPI_Recv for HANG_S seconds."""
+
     def begin_hang(self, library, detail):
         """Starts the job; returns when all ranks but 0 wait. self.began has each one's time, of the run."""
         self.store = Store(self.folder / f"{library}-{detail}.db")
@@ -39,6 +46,65 @@ class UnderWayTest(WholeSystemTest):
 
     def run_now(self):
         return time.monotonic_ns() - self.epoch
+
+
+class UnderWayTest(Hang, WholeSystemTest):
+    def assert_shown_now(self, server, detail):
+        """At this moment, the report, top, the HTTP API and /metrics say it too."""
+        def assert_calls_are_true(calls, asked):
+            calls = {call["rank"]: call for call in calls}
+            self.assertEqual(set(calls), set(range(1, RANKS)))
+            for call in calls.values():
+                self.assertEqual((call["function"], call["peer"], call["has_ended"]), ("MPI_Recv", 0, False), call)
+                self.assertEqual(call["duration_ns"], call["at_ns"] - call["begin_ns"], call)
+                self.assertGreater(call["at_ns"], asked - LATE_NS, call)
+                self.assertLessEqual(call["at_ns"], self.run_now(), call)
+
+        asked = self.run_now()
+        report = json.loads(self.xylem("report", self.store.path, "--json").stdout)
+        assert_calls_are_true(report["under_way"], asked)
+        shares = {rank["rank"]: rank["share"] for rank in report["shares"][0]["shown"]}
+        since = {row["rank"]: row["since_ns"] for row in self.store.rows("SELECT rank, since_ns FROM rank")}
+        at_least = {rank: (asked - LATE_NS - self.began[rank] - SECOND) / (self.run_now() - since[rank])
+                    for rank in range(1, RANKS)}
+        self.assertLess(shares[0], 0.5, "rank 0 is not in MPI")
+        for rank, share in at_least.items():
+            self.assertTrue(share < shares[rank] <= 1, (rank, share, shares))
+        text = self.xylem("report", self.store.path).stdout
+        self.assertIn(f"\nUnder way: {RANKS - 1} calls have not returned\n", text)
+        self.assertRegex(text, r"(?m)^ +1  MPI_Recv +[\d.]+ s ")
+
+        text = self.xylem("top", self.store.path, "--once", "--pane", "ranks", env={"COLUMNS": "160"}).stdout
+        for rank, share in at_least.items():
+            shown = re.search(rf"(?m)^ +{rank} .*? ([\d.]+) % .* ([\d.]+) s MPI_Recv 0 ", text)
+            self.assertTrue(shown, text)
+            self.assertGreater(float(shown.group(1)), 100 * share - 0.1, text)
+            self.assertGreater(float(shown.group(2)) * SECOND, asked - LATE_NS - self.began[rank] - SECOND, text)
+
+        asked = self.run_now()
+        assert_calls_are_true(server.get("under_way")["calls"], asked)
+        grid = server.get("ranks", columns=2000)
+        self.assertEqual(grid["slot_ns"], SECOND // 4)
+        full = range((max(self.began.values()) + SECOND) // grid["slot_ns"] + 1, (asked - LATE_NS) // grid["slot_ns"])
+        for row in grid["rows"]:
+            watched = [ns for n, ns in row["watched"] for _ in range(n)]
+            for slot in full:
+                self.assertEqual(watched[slot], grid["slot_ns"], row)
+                self.assertEqual(row["cells"][slot], grid["slot_ns"] if row["first_rank"] != 0 else 0, row)
+        if detail == "trace":
+            timeline = server.get("timeline", begin_ns=asked - 3 * SECOND, end_ns=asked)
+            self.assertEqual(timeline["detail"], "calls")
+            self.assertEqual({call["rank"] for call in timeline["calls"] if call.get("is_open")}, set(range(1, RANKS)))
+
+        metrics = server.ask("/metrics", Accept="text/plain")[2].decode()
+        values = dict(re.findall(r"(?m)^(xylem_(?:ranks_in_call|longest_call_under_way_seconds)\{.*\}) (\S+)$", metrics))
+        for limit in (1, 10, 60, 600):
+            fewest = sum(asked - LATE_NS - began > (limit + 1) * SECOND for began in self.began.values())
+            most = sum(self.run_now() - began > limit * SECOND for began in self.began.values())
+            told = int(values[f'xylem_ranks_in_call{{world="0",longer_than_seconds="{limit}"}}'])
+            self.assertTrue(fewest <= told <= most, (limit, fewest, told, most))
+        longest = float(values['xylem_longest_call_under_way_seconds{world="0"}']) * SECOND
+        self.assertTrue(asked - LATE_NS - SECOND < longest + min(self.began.values()) <= self.run_now(), metrics)
 
     def assert_true_now(self):
         """At this moment: who waits since when for whom, and the time in MPI up to now."""
@@ -99,14 +165,34 @@ class UnderWayTest(WholeSystemTest):
 
     def hang(self, library, detail):
         self.begin_hang(library, detail)
+        server = Server(self, self.store.path)
         first = max(self.began.values())
         for seconds in (5, 10, 15):
             wait_until(lambda: self.run_now() >= first + seconds * SECOND, f"{seconds} s have passed")
             self.assert_true_now()
+            self.assert_shown_now(server, detail)
         out, errors = self.job.communicate(timeout=DEADLINE)
         self.assertEqual(self.job.returncode, 0, errors + out)
         self.assert_true_afterwards(detail)
+        self.assertEqual(server.get("under_way")["calls"], [])
+        self.assertNotIn("Under way", self.xylem("report", self.store.path).stdout)
+        server.stop(self)
         self.assert_adds_up(self.store)
+        self.assert_nothing_left()
+
+    def test_the_report_says_in_which_call_a_rank_was_killed(self):
+        self.begin_hang("mpich", "profile")
+        wait_until(lambda: self.run_now() >= self.began[2] + 2 * SECOND, "2 s have passed")
+        os.kill(self.store.value("SELECT pid FROM rank WHERE rank = 2"), signal.SIGKILL)
+        killed = self.run_now()
+        self.job.communicate(timeout=DEADLINE)
+        self.assertNotEqual(self.job.returncode, 0)
+        report = json.loads(self.xylem("report", self.store.path, "--json").stdout)
+        call, = [call for call in report["under_way"] if call["rank"] == 2]
+        self.assertEqual((call["function"], call["peer"], call["has_ended"]), ("MPI_Recv", 0, True))
+        self.assertLess(abs(call["at_ns"] - killed), LATE_NS)
+        self.assertRegex(self.xylem("report", self.store.path).stdout, r"(?m)^ +2  MPI_Recv .* the rank ended in it$")
+        self.assertEqual(self.store.rows("SELECT * FROM under_way WHERE rank = 2"), [])
         self.assert_nothing_left()
 
     def test_mpich_with_windows(self):

@@ -93,6 +93,13 @@ class View(WholeSystemTest):
                     f"SELECT (begin_ns - {grid['scope']['begin_ns']}) / {grid['slot_ns']} AS slot,"
                     f" sum({column}) AS n FROM profile_window WHERE rank = {row['first_rank']} GROUP BY 1")}
                 self.assertEqual(row["cells"], [sums.get(i, 0) for i in range(grid["columns"])])
+                if value != "mpi":
+                    self.assertNotIn("watched", row)
+                    continue
+                self.assertEqual(row["watched_ns"], store.value(
+                    f"SELECT (until_ns - since_ns) * threads FROM rank WHERE rank = {row['first_rank']}"))
+                self.assertEqual(sum(n for n, _ in row["watched"]), grid["columns"])
+                self.assertEqual(sum(n * ns for n, ns in row["watched"]), row["watched_ns"])
         wait = server.get("ranks", value="wait", columns=1)
         self.assertEqual(sum(row["total"] for row in wait["rows"]), store.value(
             "SELECT coalesce(sum(w.time_ns), 0) FROM profile_window w JOIN function f ON f.name = w.function"

@@ -178,8 +178,7 @@ export const overview: View = {
                 `Under way: ${plural(answer.under_way_in_all, "call has", "calls have")} not returned`, "under_way",
                 calls.element, answer.under_way_in_all > 8 &&
                   el("a", { href: page.link({ view: "ranks" }) }, `all ${count(answer.under_way_in_all)}`)),
-              card("Who waits for whom", "waits",
-              ...(answer.waits.length > 0
+              card("Who waits for whom", "waits", ...(answer.waits.length > 0
                 ? [waiting.element]
                 : [empty("No rank has waited for another one.", "Collectives are in the functions and the ranks.")])),
               answer.services.length > 0 && card("Services", "services", kServices.element)),

@@ -1,5 +1,7 @@
 #include "base/settings.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -10,9 +12,7 @@
 namespace xylem {
 
 std::string choices_text(const std::vector<std::string>& choices) {
-  std::string text;
-  for (const std::string& choice : choices) text += (text.empty() ? "" : "|") + choice;
-  return text;
+  return fmt::format("{}", fmt::join(choices, "|"));
 }
 
 const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name) {
@@ -53,10 +53,9 @@ Result<Nanos> to_duration(const SettingValue& setting, Nanos min, Nanos max,
 Result<std::string> to_choice(const SettingValue& setting,
                               const std::vector<std::string>& choices) {
   if (std::ranges::find(choices, setting.value) != choices.end()) return setting.value;
-  std::string list;
-  for (const std::string& choice : choices) list += (list.empty() ? "" : ", ") + choice;
-  return bad_setting(setting, "'" + setting.value + "' is not one of " + list +
-                                  did_you_mean(setting.value, choices));
+  return bad_setting(setting,
+                     fmt::format("'{}' is not one of {}{}", setting.value, fmt::join(choices, ", "),
+                                 did_you_mean(setting.value, choices)));
 }
 
 }  // namespace xylem

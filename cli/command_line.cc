@@ -1,5 +1,7 @@
 #include "cli/command_line.h"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -11,12 +13,6 @@
 
 namespace xylem {
 namespace {
-
-std::string joined(const std::vector<std::string>& words, const char* between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
 
 /// " (did you mean --store?)" for a mistyped option of `app`; "" otherwise.
 std::string meant_option(const CLI::App& app, const std::string& typed) {
@@ -65,12 +61,13 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
       what =
           "'" + strays.front() + "' is not a verb of xylem" + did_you_mean(strays.front(), verbs);
     }
-    return what + "; the verbs are " + joined(verbs, ", ") + ", and `xylem --help` tells more";
+    return what +
+           fmt::format("; the verbs are {}, and `xylem --help` tells more", fmt::join(verbs, ", "));
   }
   const std::string verb = chosen.front()->get_name();
   const std::vector<std::string> surplus = chosen.front()->remaining();
   std::string what = error.what();
-  if (!surplus.empty()) what = "not expected: '" + joined(surplus, "', '") + "'";
+  if (!surplus.empty()) what = fmt::format("not expected: '{}'", fmt::join(surplus, "', '"));
   for (const std::string& word : surplus) {
     if (word.starts_with("-")) what += meant_option(*chosen.front(), word);
   }

@@ -1,9 +1,12 @@
 // The current views, and how a file gets the current schema: migrations change its tables, then all
 // views are replaced. So a changed view needs a new version, but no statement in a migration.
 
+#include <unistd.h>
+
 #include <array>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/clock.h"
@@ -296,6 +299,17 @@ Result<void> judge(const Connection& connection, const FileVersion& found) {
 }
 
 }  // namespace
+
+bool is_run_file(int fd) {
+  // https://www.sqlite.org/fileformat2.html, section 1.3. The magic text ends with a zero byte.
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  constexpr std::size_t kApplicationIdAt = 68;
+  constexpr std::string_view kApplication = "xylm";
+  std::array<char, kApplicationIdAt + kApplication.size()> head{};
+  if (::pread(fd, head.data(), head.size(), 0) != static_cast<ssize_t>(head.size())) return false;
+  const std::string_view text(head.data(), head.size());
+  return text.starts_with(kMagic) && text.ends_with(kApplication);
+}
 
 std::int64_t schema_version() { return static_cast<std::int64_t>(migrations().size()); }
 

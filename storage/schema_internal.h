@@ -4,6 +4,7 @@
 // docs/storage-schema.md explains the tables.
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/result.h"
 #include "storage/sqlite_internal.h"
@@ -12,6 +13,13 @@ namespace xylem::storage {
 
 /// "xylm" in ASCII. This number in the file's header marks a run of xylem.
 constexpr std::int64_t kApplicationId = 0x78796c6d;
+
+/// Stands in the name of a file that a new run replaces, before that run's id.
+constexpr std::string_view kReplacedMark = ".before-";
+
+/// True if the file begins as a SQLite file with our application id, which is the first thing that
+/// a store writes. False if it cannot be read. Does not move the file's position.
+bool is_run_file(int fd);
 
 /// Returns the version of the files that this program writes: the number of migrations.
 std::int64_t schema_version();

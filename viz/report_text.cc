@@ -1,6 +1,6 @@
 #include "viz/report_text.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -19,12 +19,6 @@ constexpr bool kRight = true;
 
 std::string plural(std::uint64_t count, const char* one, const char* many) {
   return count_text(count) + ' ' + (count == 1 ? one : many);
-}
-
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 std::string head_text(const Report& report) {
@@ -46,7 +40,8 @@ std::string head_text(const Report& report) {
         " more, in which less time was spent; `xylem query FILE 'SELECT * FROM world'` has all\n";
   }
   if (report.worlds.empty()) text += "  world    none: no rank has registered\n";
-  if (!run.mpi_libraries.empty()) text += "  MPI      " + join(run.mpi_libraries) + '\n';
+  if (!run.mpi_libraries.empty())
+    text += fmt::format("  MPI      {}\n", fmt::join(run.mpi_libraries, ", "));
   return text + fmt::format("  record   detail {}, run {}, xylem {}\n", run.detail, run.run_id,
                             run.version);
 }

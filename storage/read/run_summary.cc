@@ -1,11 +1,8 @@
 #include "storage/read/run_summary.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -20,22 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Nanos kAnswerDeadline = 5 * kSecond;
-
-/// The header of a run's file (https://www.sqlite.org/fileformat2.html). The application id is in
-/// the file from the beginning, before there is a log.
-constexpr std::string_view kMagic("SQLite format 3\0", 16);
-constexpr std::size_t kApplicationIdAt = 68;
-constexpr std::size_t kHeaderBytes = 100;
-
-bool is_run_file(const std::string& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  std::array<unsigned char, kHeaderBytes> header{};
-  if (!fd || ::read(fd.get(), header.data(), header.size()) != ssize_t{kHeaderBytes}) return false;
-  std::uint32_t application = 0;
-  for (std::size_t i = 0; i < 4; ++i) application = application << 8 | header[kApplicationIdAt + i];
-  return std::memcmp(header.data(), kMagic.data(), kMagic.size()) == 0 &&
-         application == kApplicationId;
-}
 
 Code code_of(const std::error_code& error) {
   if (error == std::errc::no_such_file_or_directory) return Code::kNotFound;
@@ -52,8 +33,11 @@ Result<std::vector<std::string>> find_run_files(const std::string& folder) {
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     std::error_code ignored;
     const std::string name = entry->path().filename().string();
-    if (!entry->is_regular_file(ignored) || name.find(".before-") != std::string::npos) continue;
-    if (is_run_file(entry->path().string())) files.push_back(entry->path().string());
+    if (!entry->is_regular_file(ignored) || name.find(kReplacedMark) != std::string::npos) {
+      continue;
+    }
+    const UniqueFd fd(::open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (is_run_file(fd.get())) files.push_back(entry->path().string());
   }
   if (error) return unexpected(code_of(error), folder + ": " + error.message());
   std::ranges::sort(files);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "storage/read/query.h"
+#include "storage/schema_internal.h"
 #include "storage/write/store_file_internal.h"
 
 namespace xylem::storage {
@@ -51,6 +52,9 @@ Result<void> move_database(const std::string& from, const std::string& to) {
 }
 
 }  // namespace
+
+ReplacedRun::ReplacedRun(std::string path, const std::string& run_id)
+    : path_(std::move(path)), aside_(path_ + std::string(kReplacedMark) + run_id) {}
 
 Result<ReplacedRun> ReplacedRun::set_aside(const ReplaceOptions& options) {
   ReplacedRun replaced(options.path, options.run_id);

@@ -63,8 +63,7 @@ class ReplacedRun {
     kOther,   ///< Another process or object decides: holds() is false.
   };
 
-  ReplacedRun(std::string path, const std::string& run_id)
-      : path_(std::move(path)), aside_(path_ + ".before-" + run_id) {}
+  ReplacedRun(std::string path, const std::string& run_id);
 
   std::string path_;
   std::string aside_;

@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "base/log.h"
+#include "storage/schema_internal.h"
 #include "storage/write/store_file_internal.h"
 
 namespace xylem::storage {
@@ -54,23 +55,12 @@ Unexpected cannot_make(const std::string& path, int why) {
   }
 }
 
-/// Whether the file begins as a SQLite file with our application id, which is the first thing that
-/// a store writes.
-bool is_a_run(int fd) {
-  constexpr std::size_t kApplicationIdOffset = 68;  // Fixed by SQLite's file format.
-  std::array<char, kApplicationIdOffset + 4> head{};
-  const ssize_t got = ::pread(fd, head.data(), head.size(), 0);
-  if (got != static_cast<ssize_t>(head.size())) return false;
-  return std::memcmp(head.data(), "SQLite format 3", 16) == 0 &&
-         std::memcmp(head.data() + kApplicationIdOffset, "xylm", 4) == 0;
-}
-
 }  // namespace
 
 Result<UniqueFd> hold_old_run(const std::string& path, bool lock) {
   UniqueFd old(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!old) return cannot_make(path, errno);
-  if (!is_a_run(old.get())) {
+  if (!is_run_file(old.get())) {
     return unexpected(Code::kInvalidArgument,
                       path +
                           ": it exists and is not a run of xylem, so it is not overwritten; "
@@ -122,7 +112,7 @@ Result<ClaimedFile> reclaim_file(const std::string& path, bool lock) {
                                                                       : Code::kInternal;
     return unexpected(code, path + ": the store cannot be opened again: " + std::strerror(why));
   }
-  if (!is_a_run(file.lock.get())) {
+  if (!is_run_file(file.lock.get())) {
     return unexpected(Code::kInvalidArgument, path + ": it is not a run of xylem any more");
   }
   if (lock) static_cast<void>(::flock(file.lock.get(), LOCK_EX | LOCK_NB));

@@ -46,8 +46,8 @@ class Slurm(SlurmClusterTest):
         self.assert_exact(self.finished(output, 4), Own(self.folder / "own", 4))
 
     def test_srun_on_a_login_node_outside_an_allocation(self):
-        done = self.on("head", XYLEM, "run", "--store", "run.db", "--detail", "trace", "--sample", "none", "--", "srun",
-                       "-N2", "-n2", "--mpi=pmi2", *self.count_calls("mpich"))
+        done = self.on_with_mpich("head", XYLEM, "run", "--store", "run.db", "--overwrite", "--detail", "trace",
+                                  "--sample", "none", "--", "srun", "-N2", "-n2", "--mpi=pmi2", *self.count_calls("mpich"))
         self.assert_exact(self.finished(done.stderr, 2), Own(self.folder / "own", 2))
 
     def test_agents_that_are_a_step_serve_every_step_of_a_script(self):

@@ -66,8 +66,7 @@ class SliceRoom {
       const std::uint64_t here = room[slice - first];
       if (here == 0) continue;
       // The rest of the time over the rest of the room: rounding never exceeds a slice's room.
-      const auto part =
-          static_cast<std::uint64_t>(static_cast<unsigned __int128>(left) * here / left_room);
+      const auto part = static_cast<std::uint64_t>(Product{left} * here / left_room);
       left_room -= here;
       const std::uint64_t given = left_room == 0 ? left : part;
       left -= given;
@@ -79,6 +78,8 @@ class SliceRoom {
   }
 
  private:
+  __extension__ using Product = unsigned __int128;  // Of two times, whatever their size.
+
   void move_to(std::uint64_t slice) {
     if (slice <= newest_) return;
     if (slice - newest_ >= kSlices) {

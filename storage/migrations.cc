@@ -284,6 +284,7 @@ CREATE TABLE call_under_way(
 ALTER TABLE process ADD COLUMN since_ns INTEGER;
 ALTER TABLE process ADD COLUMN until_ns INTEGER;
 ALTER TABLE process ADD COLUMN threads INTEGER;
+ALTER TABLE process ADD COLUMN called_ns INTEGER;
 )sql");
 }
 

@@ -9,26 +9,16 @@
 namespace xylem::backend {
 namespace {
 
-// Sums and differences of two of these do not overflow.
-constexpr Nanos kFarthest = Nanos{1} << 60;
-
-Nanos bounded(Nanos ns) { return std::clamp(ns, -kFarthest, kFarthest); }
+Nanos bounded(Nanos ns) { return std::clamp(ns, -SlewedLine::kFarthest, SlewedLine::kFarthest); }
 
 }  // namespace
-
-// Rounding keeps the order: x grows by 1 where the rounded product shrinks by at most 1.
-Nanos SlewedLine::value_at(const LinePiece& piece, Nanos x) {
-  const Nanos after = bounded(x) - piece.from;
-  if (piece.slope_off == 0) return piece.value + after;
-  return piece.value + after + static_cast<Nanos>(static_cast<double>(after) * piece.slope_off);
-}
 
 Nanos SlewedLine::at(Nanos x) const {
   CHECK(is_set());
   // Nearly always in one of the last pieces.
   auto piece = pieces_.rbegin();
   while (piece->from > x && std::next(piece) != pieces_.rend()) ++piece;
-  return value_at(*piece, x);
+  return value_at(*piece, bounded(x));
 }
 
 Nanos SlewedLine::final_offset() const { return pieces_.back().value - pieces_.back().from; }
@@ -61,15 +51,17 @@ bool SlewedLine::aim(Nanos from, Nanos offset) {
   return true;
 }
 
-void LineReader::look_up(Nanos x) {
+Nanos LineReader::look_up(Nanos x) {
   CHECK(line_.is_set());
+  x = bounded(x);
   const auto& pieces = line_.pieces_;
   auto piece = pieces.rbegin();
   while (piece->from > x && std::next(piece) != pieces.rend()) ++piece;
   piece_ = *piece;
   const bool is_first = std::next(piece) == pieces.rend();
-  from_ = is_first ? std::numeric_limits<Nanos>::min() : piece->from;
-  end_ = piece == pieces.rbegin() ? std::numeric_limits<Nanos>::max() : std::prev(piece)->from;
+  from_ = is_first ? -SlewedLine::kFarthest : piece->from;
+  end_ = piece == pieces.rbegin() ? SlewedLine::kFarthest : std::prev(piece)->from;
+  return SlewedLine::value_at(piece_, x);
 }
 
 }  // namespace xylem::backend

@@ -43,6 +43,8 @@ class SlewedLine {
   /// Number of pieces that are kept. A change adds two, and changes come once a second at most. So
   /// all times of the last minutes are converted as before.
   static constexpr std::size_t kPieces = 512;
+  /// Times beyond this are limited to it. Sums and differences of two of these do not overflow.
+  static constexpr Nanos kFarthest = Nanos{1} << 60;
 
   SlewedLine() = default;
   /// Continues a line that pieces() has described. `pieces` must not be empty.
@@ -63,7 +65,13 @@ class SlewedLine {
 
  private:
   friend class LineReader;
-  static Nanos value_at(const LinePiece& piece, Nanos x);
+  // x is at most kFarthest from 0. Rounding keeps the order: x grows by 1 where the rounded product
+  // shrinks by at most 1.
+  static Nanos value_at(const LinePiece& piece, Nanos x) {
+    const Nanos after = x - piece.from;
+    if (piece.slope_off == 0) return piece.value + after;
+    return piece.value + after + static_cast<Nanos>(static_cast<double>(after) * piece.slope_off);
+  }
 
   std::deque<LinePiece> pieces_;
 };
@@ -76,12 +84,12 @@ class LineReader {
 
   /// Equal to SlewedLine::at().
   Nanos operator()(Nanos x) {
-    if (x < from_ || x >= end_) look_up(x);
+    if (x < from_ || x >= end_) return look_up(x);
     return SlewedLine::value_at(piece_, x);
   }
 
  private:
-  void look_up(Nanos x);
+  Nanos look_up(Nanos x);
 
   const SlewedLine& line_;
   LinePiece piece_;

@@ -152,7 +152,7 @@ void WindowBuilder::add_one(Process& process, Lane lane, const TimedRecord& time
   add_up(into.bytes, record.bytes);
   std::uint64_t time = duration;
   if (calls != 0) {
-    time = count_time(process, lane, timed, function, calls);
+    time = count_time(process, timed, into, calls);
     into.min_ns = into.calls == 0 ? duration : std::min(into.min_ns, duration);
     into.max_ns = std::max(into.max_ns, duration);
     into.histogram.add(duration, 1);
@@ -174,9 +174,11 @@ void WindowBuilder::add_one(Process& process, Lane lane, const TimedRecord& time
 
 // ---- time ----
 
-// Counts the time of a record's calls in the slices in which it passed, and returns it.
-std::uint64_t WindowBuilder::count_time(Process& process, Lane lane, const TimedRecord& timed,
-                                        FunctionId function, std::uint64_t calls) {
+// Counts the time of a record's calls in the slices in which it passed, and returns it. `row` is
+// the function's row in the open slice.
+std::uint64_t WindowBuilder::count_time(Process& process, const TimedRecord& timed,
+                                        wire::ProfileRow& row, std::uint64_t calls) {
+  const FunctionId function = row.function;
   ThreadTime& thread = thread_of(process, timed.record.thread);
   const Nanos begin = timed.begin_ns;
   const auto duration = static_cast<std::uint64_t>(timed.end_ns - begin);
@@ -186,12 +188,12 @@ std::uint64_t WindowBuilder::count_time(Process& process, Lane lane, const Timed
     const Nanos since = thread.is_resumed ? begin : begin_ns();
     const Nanos from = process.times.earliest(timed.record.thread, function, begin, since);
     time = process.times.take(timed.record.thread, function, begin, timed.end_ns, calls, since);
-    time = duration + spread(process, lane, function, thread, from, begin, thread.charged_until,
-                             time - std::min(time, duration));
+    time = duration +
+           spread(row, thread, from, begin, thread.charged_until, time - std::min(time, duration));
   } else {
     process.times.take(timed.record.thread, function, begin, timed.end_ns, calls, begin);
   }
-  charge(process, lane, function, thread, std::max(begin, thread.charged_until), timed.end_ns);
+  charge(row, thread, std::max(begin, thread.charged_until), timed.end_ns);
   return time;
 }
 
@@ -202,19 +204,23 @@ WindowBuilder::ThreadTime& WindowBuilder::thread_of(Process& process, std::uint3
   return process.threads[number];
 }
 
-// Counts time of calls from one instant to another, cut at the borders of slices.
-void WindowBuilder::charge(Process& process, Lane lane, FunctionId function, ThreadTime& thread,
-                           Nanos from, Nanos to) {
+// Counts time of calls from one instant to another, cut at the borders of slices. `row` is as
+// above.
+void WindowBuilder::charge(wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to) {
   from = std::max<Nanos>(0, from);
   if (from >= to) return;
   const Nanos open = begin_ns();
   if (to > open) {
     const auto time = static_cast<std::uint64_t>(to - std::max(from, open));
     thread.room.use(slice_, time);
-    add_up(row(process, lane, function).time_ns, time);
+    add_up(row.time_ns, time);
   }
-  to = std::min(to, open);
-  if (from >= to) return;
+  if (from < open) charge_earlier(row, thread, from, std::min(to, open));
+}
+
+// The same for time before the open slice.
+void WindowBuilder::charge_earlier(const wire::ProfileRow& row, ThreadTime& thread, Nanos from,
+                                   Nanos to) {
   const std::uint64_t oldest = slice_ - std::min(slice_, kMaxEarlierSlices);
   const std::uint64_t last = slice_of(to - 1, window_ns_);
   Nanos at = from;
@@ -223,16 +229,15 @@ void WindowBuilder::charge(Process& process, Lane lane, FunctionId function, Thr
     const Nanos end = std::min(to, static_cast<Nanos>(slice + 1) * window_ns_);
     const auto time = static_cast<std::uint64_t>(end - at);
     thread.room.use(slice, time);
-    add_earlier(lane, function, slice, time, false);
+    add_earlier(row, slice, time, false);
     at = end;
   }
 }
 
 // Estimated time of calls that were made somewhere from one instant to another. Returns how much of
 // it there was room for. `charged_until` may be behind `to`: the timed call was open for long.
-std::uint64_t WindowBuilder::spread(Process& process, Lane lane, FunctionId function,
-                                    ThreadTime& thread, Nanos from, Nanos to, Nanos charged_until,
-                                    std::uint64_t time) {
+std::uint64_t WindowBuilder::spread(wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to,
+                                    Nanos charged_until, std::uint64_t time) {
   if (from >= to) return 0;
   const Nanos slice_end = ((to - 1) / window_ns_ + 1) * window_ns_;
   const Nanos later = std::min(charged_until, slice_end) - to;
@@ -240,16 +245,16 @@ std::uint64_t WindowBuilder::spread(Process& process, Lane lane, FunctionId func
                             static_cast<std::uint64_t>(std::max<Nanos>(0, later)), time,
                             [&](std::uint64_t slice, std::uint64_t part) {
                               if (slice == slice_) {
-                                add_up(row(process, lane, function).time_ns, part);
+                                add_up(row.time_ns, part);
                               } else {
-                                add_earlier(lane, function, slice, part, true);
+                                add_earlier(row, slice, part, true);
                               }
                             });
 }
 
-void WindowBuilder::add_earlier(Lane lane, FunctionId function, std::uint64_t slice,
+void WindowBuilder::add_earlier(const wire::ProfileRow& row, std::uint64_t slice,
                                 std::uint64_t time, bool estimated) {
-  Earlier& into = earlier_[{lane, function, slice}];
+  Earlier& into = earlier_[{row.lane, row.function, slice}];
   add_up(into.time_ns, time);
   into.estimated |= estimated;
 }
@@ -261,7 +266,8 @@ void WindowBuilder::charge_open(Lane lane, const Open& call, Nanos until) {
   Process& of = process(lane);
   ThreadTime& thread = thread_of(of, call.thread);
   if (call.begin_ns >= until || until <= begin_ns()) return;
-  charge(of, lane, call.function, thread, std::max(call.begin_ns, thread.charged_until), until);
+  const Nanos from = std::max(call.begin_ns, thread.charged_until);
+  if (from < until) charge(row(of, lane, call.function), thread, from, until);
   thread.charged_until = std::max(thread.charged_until, until);
   const bool has_died_in_it = std::ranges::any_of(ended_in_, [&](const wire::UnderWayRow& row) {
     return row.lane == lane && row.thread == call.thread;
@@ -299,9 +305,9 @@ void WindowBuilder::end_open(Lane lane, const Open& call, Nanos until) {
   ThreadTime& thread = thread_of(of, call.thread);
   until = std::min(std::max(until, thread.charged_until), end_ns());
   const auto duration = static_cast<std::uint64_t>(std::max<Nanos>(0, until - call.begin_ns));
-  charge(of, lane, call.function, thread, std::max(call.begin_ns, thread.charged_until), until);
-  thread.charged_until = std::max(thread.charged_until, until);
   wire::ProfileRow& into = row(of, lane, call.function);
+  charge(into, thread, std::max(call.begin_ns, thread.charged_until), until);
+  thread.charged_until = std::max(thread.charged_until, until);
   into.min_ns = into.calls == 0 ? duration : std::min(into.min_ns, duration);
   into.max_ns = std::max(into.max_ns, duration);
   into.histogram.add(duration, 1);
@@ -314,16 +320,16 @@ void WindowBuilder::add_calls(Lane lane, FunctionId function, std::uint64_t call
   if (calls == 0) return;
   Process& of = process(lane);
   until = std::min(until, end_ns());
+  wire::ProfileRow& into = row(of, lane, function);
   std::uint64_t left = of.times.of_unrecorded(function, calls, until);
   std::uint64_t time = 0;
   for (const TimeEstimate::Span& span : of.times.unrecorded_spans(function, until)) {
     ThreadTime& thread = thread_of(of, span.thread);
-    const std::uint64_t part = spread(of, lane, function, thread, span.begin, span.end, 0, left);
+    const std::uint64_t part = spread(into, thread, span.begin, span.end, 0, left);
     time += part;
     left -= part;
   }
   const std::uint64_t each = time / calls;
-  wire::ProfileRow& into = row(of, lane, function);
   into.min_ns = into.calls == 0 ? each : std::min(into.min_ns, each);
   into.max_ns = std::max(into.max_ns, each);
   into.histogram.add(each, calls);

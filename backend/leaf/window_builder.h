@@ -171,15 +171,15 @@ class WindowBuilder {
   wire::ProfileRow& row(Process& process, Lane lane, FunctionId function);
   // `sharing`: the number of receives that share the time; 0: none of it goes to this one.
   void add_one(Process& process, Lane lane, const TimedRecord& timed, std::uint64_t sharing);
-  std::uint64_t count_time(Process& process, Lane lane, const TimedRecord& timed,
-                           FunctionId function, std::uint64_t calls);
+  std::uint64_t count_time(Process& process, const TimedRecord& timed, wire::ProfileRow& row,
+                           std::uint64_t calls);
   wire::UnderWayRow listed(Lane lane, const Open& call) const;
   static ThreadTime& thread_of(Process& process, std::uint32_t thread);
-  void charge(Process& process, Lane lane, FunctionId function, ThreadTime& thread, Nanos from,
-              Nanos to);
-  std::uint64_t spread(Process& process, Lane lane, FunctionId function, ThreadTime& thread,
-                       Nanos from, Nanos to, Nanos charged_until, std::uint64_t time);
-  void add_earlier(Lane lane, FunctionId function, std::uint64_t slice, std::uint64_t time,
+  void charge(wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to);
+  void charge_earlier(const wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to);
+  std::uint64_t spread(wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to,
+                       Nanos charged_until, std::uint64_t time);
+  void add_earlier(const wire::ProfileRow& row, std::uint64_t slice, std::uint64_t time,
                    bool estimated);
   void add_group(Process& process, Lane lane, std::span<const TimedRecord> group, bool goes_on);
   LargeGroup* find_large(Process& process, Lane lane, const TimedRecord& first, bool goes_on);

@@ -58,7 +58,8 @@ void AlertIntake::begin(const AlertLimits& limits) {
   }
   rules_->adopt(open, last_id);
   Statement ranks(connection_,
-                  "SELECT world, rank, leaf, coalesce(last_ns, 0), captured, ring_lost FROM process"
+                  "SELECT world, rank, leaf, coalesce(called_ns, last_ns, 0), captured, ring_lost"
+                  " FROM process"
                   " WHERE world IS NOT NULL AND rank IS NOT NULL AND ended = 0");
   for (bool more = ranks.first(); more; more = ranks.next()) {
     rules_->adopt_rank(WorldId{static_cast<std::uint32_t>(ranks.integer(0))},

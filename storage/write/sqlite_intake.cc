@@ -28,7 +28,9 @@ SqliteIntake::WindowStatements::WindowStatements(Connection& c)
       stored(c,
              "UPDATE process SET stored_calls = stored_calls + ?2,"
              " first_ns = min(coalesce(first_ns, ?3), ?3),"
-             " last_ns = max(coalesce(last_ns, ?4), ?4) WHERE id = ?1"),
+             " last_ns = max(coalesce(last_ns, ?4), ?4),"
+             " called_ns = CASE WHEN ?2 > 0 THEN max(coalesce(called_ns, ?4), ?4)"
+             " ELSE called_ns END WHERE id = ?1"),
       account(c,
               "UPDATE process SET captured = ?3, ring_lost = ?4, windowed = ?5, events = ?6,"
               " event_calls = ?7, ended = ?8, lost_messages = ?9, lost_message_bytes = ?10,"

@@ -29,7 +29,7 @@ inline std::string back_to(int version) {
       {17,
        "DROP VIEW under_way; DROP VIEW rank; DROP TABLE call_under_way;"
        "ALTER TABLE process DROP COLUMN since_ns; ALTER TABLE process DROP COLUMN until_ns;"
-       "ALTER TABLE process DROP COLUMN threads;"
+       "ALTER TABLE process DROP COLUMN threads; ALTER TABLE process DROP COLUMN called_ns;"
        "CREATE VIEW rank AS SELECT p.world, p.rank, h.name AS host, p.pid, p.program,"
        " p.mpi_library, p.leaf, p.lane, p.first_ns, p.last_ns, p.ended, p.clock"
        " FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL;"},

@@ -77,8 +77,9 @@ TEST(ReportPage, MapsJoinEqualNeighboursAndLeaveOutNothingness) {
   values.mpi.world_size = 1;
   values.mpi.slot_ns = 100;
   values.mpi.columns = 4;
-  values.mpi.rows = {{0, 1, "n", 250}};
+  values.mpi.rows = {{0, 1, "n", 250, 400}};
   values.mpi.cells = {100, 100, 0, 50};
+  values.mpi.watched = {100, 100, 100, 100};
   values.wait = values.mpi;
   const std::string page = make_report_page(values);
   EXPECT_THAT(page, HasSubstr("<path class=\"l9\" d=\"M0 0h2\"/>"));

@@ -4,7 +4,8 @@ export const kQuestions: readonly (readonly [title: string, sql: string])[] = [
   ["Who waits for whom", `SELECT rank, peer AS waits_for, time_ns / 1e9 AS seconds, calls
   FROM wait_matrix ORDER BY time_ns DESC LIMIT 20`],
   ["Time in MPI of each rank", `SELECT r.world, r.rank, r.host, sum(f.time_ns) / 1e9 AS mpi_s,
-       100.0 * sum(f.time_ns) / (r.last_ns - r.first_ns) AS percent
+       100.0 * sum(f.time_ns) / r.threads
+         / (coalesce(r.until_ns, (SELECT max(last_ns) FROM rank)) - r.since_ns) AS percent
   FROM function_total f JOIN rank r USING (world, rank)
  GROUP BY r.world, r.rank ORDER BY percent DESC`],
   ["Functions", `SELECT function, class, sum(calls) AS calls, sum(time_ns) / 1e9 AS seconds,

@@ -52,7 +52,7 @@ CREATE TABLE process(
   event_calls INTEGER NOT NULL DEFAULT 0, ended INTEGER NOT NULL DEFAULT 0,
   stored_calls INTEGER NOT NULL DEFAULT 0,
   stored_events INTEGER NOT NULL DEFAULT 0, stored_event_calls INTEGER NOT NULL DEFAULT 0,
-  given_up_events INTEGER NOT NULL DEFAULT 0, given_up_event_calls INTEGER NOT NULL DEFAULT 0, lost_messages INTEGER NOT NULL DEFAULT 0, lost_message_bytes INTEGER NOT NULL DEFAULT 0, lost_receives INTEGER NOT NULL DEFAULT 0, untracked_receives INTEGER NOT NULL DEFAULT 0, closed_calls INTEGER NOT NULL DEFAULT 0, closed_events INTEGER NOT NULL DEFAULT 0, closed_event_calls INTEGER NOT NULL DEFAULT 0, clock TEXT, given_up_calls INTEGER NOT NULL DEFAULT 0, unwatched TEXT, since_ns INTEGER, until_ns INTEGER, threads INTEGER,
+  given_up_events INTEGER NOT NULL DEFAULT 0, given_up_event_calls INTEGER NOT NULL DEFAULT 0, lost_messages INTEGER NOT NULL DEFAULT 0, lost_message_bytes INTEGER NOT NULL DEFAULT 0, lost_receives INTEGER NOT NULL DEFAULT 0, untracked_receives INTEGER NOT NULL DEFAULT 0, closed_calls INTEGER NOT NULL DEFAULT 0, closed_events INTEGER NOT NULL DEFAULT 0, closed_event_calls INTEGER NOT NULL DEFAULT 0, clock TEXT, given_up_calls INTEGER NOT NULL DEFAULT 0, unwatched TEXT, since_ns INTEGER, until_ns INTEGER, threads INTEGER, called_ns INTEGER,
   UNIQUE(leaf, lane));
 CREATE TABLE profile_row(
   process INTEGER NOT NULL, function INTEGER NOT NULL, begin_ns INTEGER, end_ns INTEGER,

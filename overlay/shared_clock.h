@@ -12,7 +12,7 @@
 namespace xylem::overlay {
 
 /// Identities of the clocks that a link is about; 0 if unknown. Equal identities that are not 0
-/// mean the same clock.
+/// mean the same clock, unless a measurement says otherwise.
 struct LinkClocks {
   std::uint64_t own = 0;   ///< Of this process.
   std::uint64_t peer = 0;  ///< Of the process at the other end, the parent.
@@ -23,7 +23,8 @@ struct LinkClocks {
 /// the parent's clock. `root_offset_ns` and `root_error_ns` are the parent's offset to the front
 /// end's clock; a negative error means that the parent does not know it. The offset is 0 without
 /// error if this process has the front end's clock. The offset of the link is 0 if this process has
-/// the parent's clock.
+/// the parent's clock. If the measured offset excludes 0, the identities are not believed: virtual
+/// machines that were resumed from one image have equal ones.
 ClockEstimate root_estimate(const ClockEstimate& link, const LinkClocks& clocks,
                             Nanos root_offset_ns, Nanos root_error_ns);
 

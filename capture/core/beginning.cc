@@ -3,6 +3,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <array>
+#include <numeric>
+
 #include "base/run_contract.h"
 #include "capture/core/beginning_internal.h"
 #include "capture/core/life_internal.h"
@@ -65,7 +69,14 @@ void count_early_call(std::uint16_t function) noexcept {
 
 void record_early_calls() noexcept {
   if (!is_on()) return;
-  for (std::uint16_t f = 0; f < kFunctionCount; ++f) {
+  // In the order in which they were first made, as records of a thread are.
+  std::array<std::uint16_t, kFunctionCount> order{};
+  std::iota(order.begin(), order.end(), std::uint16_t{0});
+  std::sort(order.begin(), order.end(), [](std::uint16_t a, std::uint16_t b) {
+    return beginning().early[a].begin.load(std::memory_order_relaxed) <
+           beginning().early[b].begin.load(std::memory_order_relaxed);
+  });
+  for (const std::uint16_t f : order) {
     EarlyCalls& early = beginning().early[f];
     const std::uint32_t calls = early.calls.exchange(0);
     if (calls == 0) continue;

@@ -37,7 +37,7 @@ void give_ring_back(void* thread) {
   if (thread_state.thread == thread) thread_state.thread = nullptr;
   auto* ended = static_cast<Thread*>(thread);
   // The thread may have ended inside a call. A child of fork() shares the ring, but not the call.
-  if (is_on()) ended->ring->under_way.begin.store(0, std::memory_order_release);
+  if (is_gate_open()) ended->ring->under_way.begin.store(0, std::memory_order_release);
   ended->taken.store(0, std::memory_order_release);
 }
 

@@ -192,6 +192,7 @@ void note_left_out(Call call, Meaning meaning) noexcept;
 /// Makes a timed call visible to the agent as the call under way. enter() does it.
 XYLEM_INLINE void publish(const Call& call) noexcept {
   CallUnderWay& now = call.thread->ring->under_way;
+  now.begin.store(0, std::memory_order_relaxed);  // A call that was left by longjmp may be there.
   now.where.store(kNowhere, std::memory_order_release);
   now.function.store(call.function, std::memory_order_release);
   now.begin.store(call.begin, std::memory_order_release);
@@ -320,7 +321,10 @@ XYLEM_INLINE Returned pass_unrecorded(const Call& call, Words... words) noexcept
 
 XYLEM_INLINE bool Call::stop(Word returned) noexcept {
   result = static_cast<std::int32_t>(returned);
-  const bool is_ours = __builtin_expect(thread_state.frame == __builtin_frame_address(0), 1);
+  // A child of fork() that returns from a call of its parent has its frame and ring, but no gate.
+  const bool is_ours = __builtin_expect(thread_state.frame == __builtin_frame_address(0) &&
+                                            process.gate->enabled.load(std::memory_order_relaxed),
+                                        1);
   if (calls != 0) {
     // Before the time is read, so that a call seen under way ends after it was seen.
     if (is_ours) thread->ring->under_way.begin.store(0, std::memory_order_release);

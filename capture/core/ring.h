@@ -148,15 +148,16 @@ enum class ClockKind : std::uint32_t {
 };
 
 /// The call that a thread is in. Calls that sampling does not time, inner calls and parts of calls
-/// are not published. Publishing takes five stores into the cache line of `head`. Order of the
-/// stores, each a release store:
+/// are not published. Publishing takes six stores into the cache line of `head`. Order of the
+/// stores, all but the first of them release stores:
 ///
-///   where, function | begin = ticks | where = peer and communicator | the call | begin = 0
+///   begin = 0, where, function | begin = ticks | where = peer and communicator | the call | begin
+///   = 0
 ///
 /// To read it, load `begin`, then the other fields, then `begin` again, each with acquire. If both
 /// values of `begin` are equal, the fields belong to this call. Peer and communicator may still be
 /// missing. If the reader then finds a record with this begin, the call has ended meanwhile. If a
-/// call was left by an exception or longjmp, it is published until the thread's next call.
+/// call was left by an exception or longjmp, it stays published until the thread's next call.
 struct CallUnderWay {
   std::atomic<std::uint64_t> begin;  ///< Ticks of the segment's clock; 0: the thread is in no call.
   /// Peer (upper half) and communicator (lower half) of the call, as in Record; see where_of().

@@ -217,6 +217,9 @@ overlay::LinkStatus learn_clock(std::uint64_t own_clock, Nanos at_least_round_tr
   client.up = [&](overlay::Network& n, overlay::LinkId l, const overlay::Peer& peer) {
     EXPECT_EQ(peer.root_clock, peer.clock) << "the peer is the root";
     link = l;
+    const overlay::LinkStatus first = n.status(link);
+    EXPECT_EQ(first.clock_known, own_clock == clock_identity()) << "before anything is measured";
+    EXPECT_EQ(first.round_trip_ns, 0);
     n.set_timer(monotonic_now());
   };
   client.timer = [&](overlay::Network& n) {

@@ -530,6 +530,35 @@ TEST_F(CaptureThreads, ACallIsPublishedFromItsBeginToItsEnd) {
   EXPECT_TRUE(calls_under_way().empty());
 }
 
+TEST_F(CaptureThreads, AChildThatReturnsFromItsParentsCallEndsItInTheChildAlone) {
+  static bool is_child, ended_well;
+  static std::size_t under_way;
+  is_child = ended_well = false;
+  under_way = 0;
+  const auto records = [] {
+    std::uint64_t sum = 0;
+    for (std::uint32_t r = 0; r < segment().threads.load(); ++r) sum += ring_at(r).head.load();
+    return sum;
+  };
+  stub_tool_callback = [] {
+    const pid_t child = ::fork();
+    is_child = child == 0;
+    if (is_child) return;
+    int status = -1;
+    ended_well = ::waitpid(child, &status, 0) == child && status == 0;
+    under_way = calls_under_way().size();
+  };
+  const std::uint64_t before = records();
+  std::thread([] {
+    MPI_Wtick();
+    if (is_child) ::_exit(0);
+  }).join();
+  stub_tool_callback = nullptr;
+  EXPECT_TRUE(ended_well);
+  EXPECT_EQ(under_way, 1u) << "the parent was still in the call";
+  EXPECT_EQ(records() - before, 1u);
+}
+
 TEST_F(CaptureThreads, WhatAReaderSeesUnderWayIsOneCallOfTheProgram) {
   std::atomic<bool> is_over{false};
   Reader reader;

@@ -22,7 +22,6 @@ inline constexpr const char* kLasting = " AND NOT p.ended AND h.lost_reason IS N
 /// Reads the calls that have not returned, and those in which a process ended. `condition` is SQL
 /// that further limits the processes `p` and their hosts `h`: "" or " AND ...". At most `limit`
 /// calls are returned.
-
 UnderWayRows read_under_way(Inquiry& inquiry, const std::string& condition, std::uint64_t limit);
 
 }  // namespace xylem::storage

@@ -280,7 +280,8 @@ void add_calls_under_way(Connection& file) {
   file.execute(R"sql(
 CREATE TABLE call_under_way(
   process INTEGER NOT NULL, thread INTEGER NOT NULL, function INTEGER NOT NULL, begin_ns INTEGER,
-  peer INTEGER, comm INTEGER, at_ns INTEGER NOT NULL, PRIMARY KEY(process, thread)) WITHOUT ROWID;
+  peer INTEGER, comm INTEGER, at_ns INTEGER NOT NULL, wave INTEGER NOT NULL,
+  PRIMARY KEY(process, thread)) WITHOUT ROWID;
 ALTER TABLE process ADD COLUMN since_ns INTEGER;
 ALTER TABLE process ADD COLUMN until_ns INTEGER;
 ALTER TABLE process ADD COLUMN threads INTEGER;

@@ -34,12 +34,15 @@ constexpr std::array kViews = {
          w.max_ns, w.bytes, w.estimated, w.histogram
   FROM profile_row w JOIN process p ON p.id = w.process LEFT JOIN function f ON f.id = w.function)sql"},
 
-    // A call that has returned since is followed by rows of a later window.
+    // A call that has returned since is followed by rows of a later window. Of a lost host, nobody
+    // knows whether its calls still last.
     View{"under_way", R"sql(
   SELECT p.world, p.rank, u.thread, coalesce(f.name, 'function ' || u.function) AS function,
          u.begin_ns, u.peer, u.comm, u.at_ns
-  FROM call_under_way u JOIN process p ON p.id = u.process LEFT JOIN function f ON f.id = u.function
-  WHERE p.world IS NOT NULL AND NOT p.ended AND u.at_ns >= coalesce(p.last_ns, u.at_ns))sql"},
+  FROM call_under_way u JOIN process p ON p.id = u.process LEFT JOIN host h ON h.leaf = p.leaf
+       LEFT JOIN function f ON f.id = u.function
+  WHERE p.world IS NOT NULL AND NOT p.ended AND h.lost_reason IS NULL
+    AND u.at_ns >= coalesce(p.last_ns, u.at_ns))sql"},
 
     View{"function_total", R"sql(
   SELECT p.world, p.rank, coalesce(f.name, 'function ' || s.function) AS function, s.calls,

@@ -192,6 +192,8 @@ std::string to_json(const Timeline& timeline, std::uint64_t digits) {
         json.field("calls", call.calls);
         json.field("estimated", call.estimated);
         if (call.is_open) json.field("is_open", true);
+        if (call.has_ended) json.field("has_ended", true);
+        if (call.is_host_lost) json.field("host_lost", true);
       });
     });
     json.field("messages_in_all", timeline.messages_in_all);

@@ -125,10 +125,13 @@ void write_worlds(Exposition& out, const WorldTotals& totals) {
   };
   out.counter("xylem_mpi_time_seconds", "Time in MPI, of all ranks.", "seconds");
   each_time([](const World& world) { return world.mpi_ns; });
-  // Not a counter: when a rank ends, the time since the newest window is taken back.
-  out.gauge("xylem_watched_time_seconds",
-            "Time in which the ranks were watched. A rank counts once for each of its threads.",
-            "seconds");
+  // Not a counter: when a rank ends or its host is lost, the time in which nothing was heard of it
+  // is taken back.
+  out.gauge(
+      "xylem_watched_time_seconds",
+      "Time in which the ranks were watched, times the largest number of their threads that called"
+      " MPI at the same time.",
+      "seconds");
   each_time([](const World& world) { return world.watched_ns; });
   out.gauge("xylem_ranks_in_call", "Ranks in an MPI call that has taken longer than this so far.");
   for (const World& world : totals.worlds) {

@@ -226,6 +226,7 @@ void write_call_under_way(Json& json, const storage::CallUnderWay& call) {
     json.field("peer", call.peer);
     json.field("comm", call.comm);
     json.field("has_ended", call.has_ended);
+    json.field("host_lost", call.is_host_lost);
   });
 }
 

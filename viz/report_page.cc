@@ -7,6 +7,7 @@
 
 #include "base/quantity_text.h"
 #include "viz/report_page_charts_internal.h"
+#include "viz/report_text.h"
 #include "viz/terminal_text.h"
 
 namespace xylem::viz {
@@ -244,11 +245,10 @@ std::string under_way(const Report& report) {
   if (report.under_way.empty()) return "";
   std::vector<std::vector<Cell>> rows;
   for (const CallUnderWay& call : report.under_way) {
-    rows.push_back({count(raw(call.world)), count(raw(call.rank)), count(call.thread),
-                    text(call.function), time(static_cast<std::uint64_t>(call.duration_ns())),
-                    text(duration_text(call.begin_ns)),
-                    text(call.peer ? std::to_string(raw(*call.peer)) : ""),
-                    text(call.has_ended ? "the rank ended in it" : "")});
+    rows.push_back(
+        {count(raw(call.world)), count(raw(call.rank)), count(call.thread), text(call.function),
+         time(static_cast<std::uint64_t>(call.duration_ns())), text(duration_text(call.begin_ns)),
+         text(call.peer ? std::to_string(raw(*call.peer)) : ""), text(why_no_longer(call))});
   }
   return "<h2>Under way: calls that have not returned</h2>\n" +
          table("under_way",

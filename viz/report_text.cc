@@ -139,11 +139,11 @@ std::string functions_text(const Report& report) {
                        {"payload", kRight}});
   for (const Report::Function& function : report.functions) {
     const char* const tilde = about(function.estimated);
-    const Nanos mean =
-        function.calls == 0 ? 0 : function.time_ns / static_cast<Nanos>(function.calls);
+    const auto mean = storage::mean_duration(function.calls, function.time_ns, function.max_ns,
+                                             function.estimated);
     columns.add({function.name, count_text(function.calls), tilde + duration_text(function.time_ns),
                  about(report.mpi_estimated) + percent_text(function.share),
-                 tilde + duration_text(mean), duration_text(function.max_ns),
+                 mean ? tilde + duration_text(*mean) : "", duration_text(function.max_ns),
                  function.bytes == 0 ? "" : bytes_text(function.bytes)});
   }
   text += columns.text();
@@ -197,8 +197,7 @@ std::string under_way_text(const Report& report) {
     const std::string thread = threads ? fmt::format(":{}", call.thread) : "";
     columns.add({world + count_text(raw(call.rank)) + thread, call.function,
                  duration_text(call.duration_ns()), duration_text(call.begin_ns),
-                 call.peer ? world + count_text(raw(*call.peer)) : "",
-                 call.has_ended ? "the rank ended in it" : ""});
+                 call.peer ? world + count_text(raw(*call.peer)) : "", why_no_longer(call)});
   }
   std::string text = fmt::format("\nUnder way: {} not returned{}\n",
                                  plural(report.under_way_in_all, "call has", "calls have"),
@@ -282,6 +281,11 @@ std::string alerts_text(const Report& report) {
 }
 
 }  // namespace
+
+const char* why_no_longer(const storage::CallUnderWay& call) {
+  if (call.has_ended) return "the rank ended in it";
+  return call.is_host_lost ? "its host was lost" : "";
+}
 
 std::string report_text(const Report& report) {
   std::string text = head_text(report) + account_text(report);

@@ -49,7 +49,7 @@ bool ask_ranks(RunView& run, const TopQuestion& question, const TimeRange& range
     }
     *grid = *std::move(answer);
   }
-  auto under_way = run.under_way({.ranks = {question.world}});
+  auto under_way = run.under_way({.ranks = {question.world}, .limit = kMaxCalls});
   if (!under_way) {
     answers.fault = under_way.error().message;
     return false;

@@ -109,13 +109,13 @@ Table functions_table(const TopAnswers& answers, const TopChoice& choice) {
   const auto whole = static_cast<double>(functions.mpi_ns);
   for (const FunctionTable::Function* f : rows) {
     const double share = share_of(static_cast<double>(f->time_ns), whole);
-    const std::uint64_t mean = f->calls == 0 ? 0 : f->time_ns / f->calls;
+    const auto mean = mean_duration(f->calls, nanos(f->time_ns), nanos(f->max_ns), f->estimated);
     table.rows.push_back({{f->name, Look::kStrong},
                           {about(f->estimated, duration_text(nanos(f->time_ns)))},
                           {percent_text(share)},
                           {"", Look::kBar, share},
                           {count_text(f->calls)},
-                          {about(f->estimated, duration_text(nanos(mean)))},
+                          {mean ? about(f->estimated, duration_text(*mean)) : ""},
                           {duration_text(nanos(f->max_ns))},
                           {f->bytes == 0 ? "" : bytes_text(f->bytes)}});
   }
@@ -132,14 +132,20 @@ struct RankLine {
   const CallUnderWay* under_way = nullptr;  ///< The longest; null: none.
 };
 
-/// The longest call under way of a row's ranks. Calls come longest first.
-const CallUnderWay* longest_of(const UnderWay& under_way, const RankGrid::Row& row) {
+/// For each row, the longest call under way of its ranks; null: none. Rows come in the order of
+/// ranks, calls longest first.
+std::vector<const CallUnderWay*> longest_by_row(const UnderWay& under_way,
+                                                const std::vector<RankGrid::Row>& rows) {
+  std::vector<const CallUnderWay*> longest(rows.size(), nullptr);
   for (const CallUnderWay& call : under_way.calls) {
-    if (raw(call.rank) >= row.first_rank && raw(call.rank) < row.first_rank + row.ranks) {
-      return &call;
-    }
+    const auto after = std::ranges::upper_bound(rows, std::uint64_t{raw(call.rank)}, {},
+                                                &RankGrid::Row::first_rank);
+    if (after == rows.begin()) continue;
+    const auto at = static_cast<std::size_t>(after - rows.begin()) - 1;
+    if (raw(call.rank) >= rows[at].first_rank + rows[at].ranks || longest[at] != nullptr) continue;
+    longest[at] = &call;
   }
-  return nullptr;
+  return longest;
 }
 
 /// The length first: the end of the text is cut off where there is no room.
@@ -149,18 +155,19 @@ std::string call_text(const RankLine& line) {
   std::string text = duration_text(call.duration_ns()) + ' ' + call.function;
   if (call.peer) text += fmt::format(" {}", raw(*call.peer));
   if (line.row->ranks > 1) text += fmt::format(", rank {}", raw(call.rank));
-  return text + (call.has_ended ? ", ended" : "");
+  return text + (call.has_ended ? ", ended" : call.is_host_lost ? ", host lost" : "");
 }
 
 std::vector<RankLine> rank_lines(const TopAnswers::Ranks& ranks) {
   // The grids are of commits a moment apart: a rank may be in the later ones only.
   const std::size_t rows = std::min({ranks.mpi.rows.size(), ranks.wait.rows.size(),
                                      ranks.calls.rows.size(), ranks.bytes.rows.size()});
+  const auto longest = longest_by_row(ranks.under_way, ranks.mpi.rows);
   std::vector<RankLine> lines;
   for (std::size_t i = 0; i < rows; ++i) {
     const RankGrid::Row& row = ranks.mpi.rows[i];
     lines.push_back({&row, row.share(), ranks.wait.rows[i].share(), ranks.calls.rows[i].total,
-                     ranks.bytes.rows[i].total, longest_of(ranks.under_way, row)});
+                     ranks.bytes.rows[i].total, longest[i]});
   }
   return lines;
 }

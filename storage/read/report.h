@@ -76,9 +76,10 @@ struct Report {
     bool estimated = false;  ///< Some calls of the function were not timed.
   };
   /// The time in MPI and the span of a rank: the time in which it was watched, from its first call
-  /// or its registration until its end or now. The times of several threads are added, also in the
-  /// span. In files of older agents the span is from the first to the last stored event, if all
-  /// events are stored, else from the first to the last window with a call of the rank.
+  /// or its registration until its end or now, times the largest number of its threads that called
+  /// MPI at the same time (at most 64). `mpi_ns` is the sum over its threads. In files of older
+  /// agents the span is from the first to the last stored event, if all events are stored, else
+  /// from the first to the last window with a call of the rank.
   struct RankShare {
     Rank rank{};
     Nanos mpi_ns = 0, span_ns = 0;
@@ -163,7 +164,8 @@ struct Report {
   std::uint64_t functions_in_all = 0;
   /// One entry for each world in `worlds` that has calls, in the order of ids.
   std::vector<WorldShare> shares;
-  /// Calls that have not returned, and calls in which a process ended; the longest first.
+  /// Calls that have not returned, and calls in which a process ended or a host was lost; the
+  /// longest first.
   std::vector<CallUnderWay> under_way;
   std::uint64_t under_way_in_all = 0;
   std::vector<Wait> waits;  ///< The longest wait first.

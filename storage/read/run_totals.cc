@@ -30,12 +30,11 @@ void add_watched(ViewReader& reader, const std::string& of_worlds, Worlds& world
                       });
 }
 
-// A rank counts once, with the longest call of its threads. Processes that ended in a call do not
-// count: they are no longer in it.
+// A rank counts once, with the longest call of its threads. Only calls that still last count:
+// processes that ended and lost hosts do not.
 void add_calls_under_way(ViewReader& reader, const std::string& of_worlds, Worlds& worlds) {
   std::set<std::pair<WorldId, Rank>> counted;
-  const UnderWayRows found =
-      read_under_way(reader.inquiry, of_worlds + " AND NOT p.ended", kMaxRanksInCalls);
+  const UnderWayRows found = read_under_way(reader.inquiry, of_worlds + kLasting, kMaxRanksInCalls);
   for (const CallUnderWay& call : found.calls) {
     const auto world = worlds.find(raw(call.world));
     if (world == worlds.end() || !counted.emplace(call.world, call.rank).second) continue;

@@ -108,8 +108,19 @@ class CallReader {
     return longest;
   }
 
-  /// `open`: calls that have not returned. They have no events yet.
-  void finish(std::uint64_t limit, const std::vector<CallUnderWay>& open, Timeline& timeline) {
+  /// Chunks and windows come on different ways: an event may be here before the window that says
+  /// that its call has returned. Calls of one thread do not overlap, so it is the call of an event
+  /// that ends after it began, or a call before that.
+  void leave_out_ended(std::vector<CallUnderWay>& open) const {
+    std::erase_if(open, [this](const CallUnderWay& call) {
+      const auto newest = newest_ends_.find({raw(call.rank), call.thread});
+      return newest != newest_ends_.end() && newest->second > call.begin_ns;
+    });
+  }
+
+  /// `open`: calls that have not returned, as far as the windows say.
+  void finish(std::uint64_t limit, std::vector<CallUnderWay> open, Timeline& timeline) {
+    leave_out_ended(open);
     timeline.longest = longest();
     add_open(open, range_, timeline.longest);
     if (found_.size() > limit) found_.resize(limit);
@@ -132,6 +143,8 @@ class CallReader {
     take_message(event, member);
     if (event.kind == wire::kKindCompletion) return;
     ++in_all_;
+    Nanos& newest = newest_ends_[{member.rank, event.thread}];
+    newest = std::max(newest, event.end_ns);
     reader_.scope.estimated |= (event.flags & wire::kEventEstimated) != 0;
     found_.push_back({member.rank, function_of(event, member.leaf), event});
     if (found_.size() < 2 * kept_) return;
@@ -175,6 +188,8 @@ class CallReader {
     if (open.peer) call.peer = raw(*open.peer);
     if (open.comm) call.comm = *open.comm;
     call.is_open = true;
+    call.has_ended = open.has_ended;
+    call.is_host_lost = open.is_host_lost;
     return call;
   }
 
@@ -256,6 +271,7 @@ class CallReader {
   std::vector<Found> found_;
   std::set<std::int64_t> opened_;
   std::uint64_t in_all_ = 0;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, Nanos> newest_ends_;  // Of rank and thread.
   Nanos clocks_apart_ns_ = 0;
   std::map<Way, Traffic> traffic_;
 };
@@ -266,10 +282,11 @@ std::string meeting(Nanos begin_ns, Nanos end_ns) {
 
 /// The calls themselves, where they are recorded: only chunks around the windows that have the
 /// longest ones are opened, and no other chunk can hold a longer one. A call is in the window in
-/// which it ended, or where the agent was late, in the next.
+/// which it ended, or where the agent was late, in the next. Calls in `open` that are found to have
+/// ended are removed.
 std::vector<Timeline::LongCall> find_longest(
     ViewReader& reader, const Slots& range, const std::unordered_map<std::int64_t, Member>& members,
-    const std::vector<LongWindow>& windows) {
+    const std::vector<LongWindow>& windows, std::vector<CallUnderWay>& open) {
   CallReader reads(reader, range, kLongestCalls);
   for (const LongWindow& window : windows) {
     const auto member = members.find(window.process);
@@ -277,6 +294,7 @@ std::vector<Timeline::LongCall> find_longest(
     reads.read(window.process, member->second,
                meeting(window.call.begin_ns - reader.window_ns, window.call.end_ns));
   }
+  reads.leave_out_ended(open);
   std::vector<Timeline::LongCall> longest = reads.longest();
   for (const LongWindow& window : windows) {
     const bool is_there = std::ranges::any_of(longest, [&](const Timeline::LongCall& call) {
@@ -315,15 +333,16 @@ Result<Timeline> RunView::timeline(const TimelineQuery& query) {
     }
     const bool any =
         count_of(reader.inquiry.ask_one("SELECT EXISTS(SELECT 1 FROM event_chunk)", 1)[0]) != 0;
-    const std::vector<CallUnderWay> open =
+    std::vector<CallUnderWay> open =
         read_under_way(reader.inquiry, of_ranks(query.ranks.world, rows), kMaxCalls).calls;
     const bool any_open =
         std::ranges::any_of(open, [&](const CallUnderWay& call) { return meets(call, range); });
     if (any && chunks <= kMaxTimelineChunks && (chunks != 0 || any_open)) {
       timeline.has_calls = true;
+      if (chunks == 0) timeline.reason = "other calls of this time are not stored, or not yet";
       CallReader calls(reader, range, query.limit);
       for (const auto& [key, member] : in_order) calls.read(key.second, member, condition);
-      return calls.finish(query.limit, open, timeline);
+      return calls.finish(query.limit, std::move(open), timeline);
     }
     timeline.too_many = chunks != 0;
     timeline.reason = chunks != 0 ? "more than " + std::to_string(kMaxTimelineChunks) +
@@ -335,7 +354,7 @@ Result<Timeline> RunView::timeline(const TimelineQuery& query) {
     read_grid(reader, grid, timeline.grid, &windows);
     timeline.grid.scope = reader.scope;
     const Slots whole{timeline.grid.scope.begin_ns, timeline.grid.scope.end_ns, 1, 1};
-    timeline.longest = find_longest(reader, whole, members, windows);
+    timeline.longest = find_longest(reader, whole, members, windows, open);
     add_open(open, whole, timeline.longest);
   });
 }

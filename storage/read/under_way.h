@@ -2,6 +2,7 @@
 
 // A call that has not returned, as far as the file of the run knows.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,8 +26,24 @@ struct CallUnderWay {
   std::optional<Rank> peer = {};           ///< The other rank, if the call has exactly one.
   std::optional<std::uint32_t> comm = {};  ///< Identity of the communicator; nullopt: unknown.
   bool has_ended = false;                  ///< True if the process ended in this call.
+  /// True if the rank's host was lost in the middle of this call. Nobody knows whether it lasts.
+  bool is_host_lost = false;
+  /// True if the call still lasts, as far as is known.
+  bool lasts() const { return !has_ended && !is_host_lost; }
   /// How long the call has taken until `at_ns`.
   Nanos duration_ns() const { return at_ns > begin_ns ? at_ns - begin_ns : 0; }
 };
+
+/// Returns the mean duration of calls. Returns nullopt if `time_ns` is known to have time of calls
+/// that have not returned: there are no calls, or the mean would be longer than the longest call.
+/// Estimated times can make any mean longer than the longest call that was timed.
+inline std::optional<Nanos> mean_duration(std::uint64_t calls, Nanos time_ns, Nanos max_ns,
+                                          bool is_estimated) {
+  if (calls == 0) return std::nullopt;
+  const auto mean =
+      static_cast<Nanos>(static_cast<std::uint64_t>(std::max<Nanos>(time_ns, 0)) / calls);
+  if (!is_estimated && mean > max_ns) return std::nullopt;
+  return mean;
+}
 
 }  // namespace xylem::storage

@@ -84,8 +84,9 @@ struct RankGrid {
   std::uint64_t columns = 0;
   std::vector<Row> rows;
   std::vector<std::uint64_t> cells;  ///< Stored row by row, `columns` cells for each row.
-  /// The time in which the row's ranks were watched in each slot, in the order of `cells`. A rank
-  /// with several threads counts once for each thread. Empty unless the value is kMpi or kWait.
+  /// The time in which the row's ranks were watched in each slot, in the order of `cells`, times
+  /// the largest number of their threads that called MPI at the same time (at most 64). Empty
+  /// unless the value is kMpi or kWait.
   std::vector<std::uint64_t> watched;
   /// Share of the watched time of a cell, 0 to 1; 0 if no rank was watched. Only for kMpi and
   /// kWait.
@@ -180,6 +181,8 @@ struct Timeline {
     /// True if the call has not returned. It then has no tag and no bytes, and ends at the newest
     /// time at which it was known to be under way.
     bool is_open = false;
+    /// For an open call: as in CallUnderWay.
+    bool has_ended = false, is_host_lost = false;
   };
   /// A message. It is drawn from the beginning of the sending call to the end of the receiving
   /// call.
@@ -203,7 +206,7 @@ struct Timeline {
   Scope scope;
   /// True if `calls` has single calls. If false, `grid` has windows.
   bool has_calls = false;
-  /// Why there are no single calls. Empty if there are single calls.
+  /// Why there are no single calls, or only calls that have not returned. Otherwise empty.
   std::string reason;
   /// True if a shorter range or fewer ranks would give single calls.
   bool too_many = false;
@@ -227,7 +230,8 @@ struct UnderWayQuery {
   std::uint64_t limit = 1000;  ///< Maximum number of calls; 1 to kMaxCalls.
 };
 
-/// The calls of a world that have not returned, and calls in which a process ended.
+/// The calls of a world that have not returned, and calls in which a process ended or a host was
+/// lost.
 struct UnderWay {
   Scope scope;
   std::vector<CallUnderWay> calls;  ///< The longest first.

@@ -7,13 +7,18 @@
 namespace xylem::storage {
 namespace {
 
-// The newest time of the run that is known: now, as long as it is in progress.
+/// A window is stored at most this long after it is over, as a rule.
+constexpr Nanos kWindowsAreBehind = 2 * kSecond;
+
+// The time up to which windows are stored, as far as is known. While no rank calls MPI there are no
+// windows, and the time goes on with the samples of the links.
 Nanos newest_time(Inquiry& inquiry) {
   const auto row = inquiry.ask_one(
       "SELECT (SELECT max(last_ns) FROM process), (SELECT max(at_ns) FROM link),"
       " (SELECT max(ended_ns - started_ns) FROM run)",
       3);
-  return std::max<Nanos>({0, time_of(row[0]), time_of(row[1]), time_of(row[2])});
+  return std::max<Nanos>(
+      {0, time_of(row[0]), time_of(row[1]) - kWindowsAreBehind, time_of(row[2])});
 }
 
 }  // namespace
@@ -38,9 +43,17 @@ WatchedColumns::WatchedColumns(Inquiry& inquiry) {
     sql_ = begin + ", " + end + ", 1";
     return;
   }
+  // Of a lost host, nobody knows what its ranks have done since they were heard of last.
+  const std::string heard =
+      "(SELECT (SELECT coalesce(max(q.last_ns), p.since_ns) FROM process q WHERE q.leaf = p.leaf)"
+      " FROM host h WHERE h.leaf = p.leaf AND h.lost_reason IS NOT NULL)";
+  // So a rank that is in a call all the time has exactly the share 1.
+  const std::string in_call =
+      "(SELECT max(u.at_ns) FROM call_under_way u WHERE u.process = p.id AND u.at_ns >= p.last_ns)";
   sql_ = "CASE WHEN p.since_ns IS NULL THEN " + begin +
          " ELSE p.since_ns END, CASE WHEN p.since_ns IS NULL THEN " + end +
-         " ELSE coalesce(p.until_ns, " + std::to_string(newest_time(inquiry)) + ") END, p.threads";
+         " ELSE coalesce(p.until_ns, " + heard + ", " + in_call + ", " +
+         std::to_string(newest_time(inquiry)) + ") END, p.threads";
 }
 
 Watched WatchedColumns::read(std::span<const Value> columns) {

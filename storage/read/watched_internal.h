@@ -15,8 +15,12 @@
 
 namespace xylem::storage {
 
-/// From when to when a process was watched, and how many of its threads have called MPI, at least
-/// 1. While the process runs, `end_ns` is the newest time of the run that is known.
+/// From when to when a process was watched, and the largest number of its threads that called MPI
+/// at the same time, at least 1; it counts for the whole time. While the process runs, `end_ns` is
+/// the time up to which it is known what the process did: the end of its newest window if the
+/// process is in a call, else the end of the run's newest window. While no process calls MPI, it is
+/// the newest time that is known of the run, less 2 s. If nothing is heard of the
+/// process's host any more, `end_ns` is the end of the host's newest window.
 struct Watched {
   Nanos begin_ns = 0, end_ns = 0;
   std::uint64_t threads = 1;

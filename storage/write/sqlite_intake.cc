@@ -40,10 +40,10 @@ SqliteIntake::WindowStatements::WindowStatements(Connection& c)
               " threads = nullif(max(coalesce(threads, 0), ?15), 0)"
               " WHERE id = ?1 AND account_wave < ?2 RETURNING 1"),
       under_way(c,
-                "INSERT INTO call_under_way VALUES(?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET"
+                "INSERT INTO call_under_way VALUES(?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET"
                 " function = excluded.function, begin_ns = excluded.begin_ns,"
-                " peer = excluded.peer, comm = excluded.comm, at_ns = excluded.at_ns"
-                " WHERE excluded.at_ns >= at_ns"),
+                " peer = excluded.peer, comm = excluded.comm, at_ns = excluded.at_ns,"
+                " wave = excluded.wave WHERE excluded.at_ns >= at_ns"),
       ring_loss(c, "INSERT OR REPLACE INTO ring_loss VALUES(?,?,?)"),
       alias(c, "SELECT function FROM function_alias WHERE leaf = ? AND id = ?"),
       any_alias(c, "SELECT EXISTS(SELECT 1 FROM function_alias)") {}
@@ -89,6 +89,7 @@ SqliteIntake::LossStatements::LossStatements(Connection& c)
                   "UPDATE process SET given_up_events = given_up_events + ?2,"
                   " given_up_event_calls = given_up_event_calls + ?3 WHERE id = ?1"),
       process_calls(c, "UPDATE process SET given_up_calls = given_up_calls + ?2 WHERE id = ?1"),
+      returned(c, "DELETE FROM call_under_way WHERE process = ?1 AND wave < ?2"),
       host_calls(c,
                  "INSERT INTO host(leaf, given_up_calls) VALUES(?,?) ON CONFLICT DO UPDATE SET"
                  " given_up_calls = given_up_calls + excluded.given_up_calls") {}
@@ -220,7 +221,7 @@ void SqliteIntake::store_window(std::uint64_t wave, const wire::ProfileWindow& w
   for (const wire::UnderWayRow& row : window.under_way) {
     window_.under_way.run(process_of(row.leaf, row.lane), row.thread,
                           function_of(row.leaf, row.function), row.begin_ns, row.peer, row.comm,
-                          window.end_ns);
+                          window.end_ns, wave);
   }
   for (const wire::MatrixRow& row : window.matrix) {
     window_.matrix_sum.run(process_of(row.leaf, row.lane), row.destination, row.bytes,
@@ -316,11 +317,15 @@ void SqliteIntake::store_loss(const wire::Packet& packet, std::optional<std::uin
   }
 }
 
-// Calls that the tombstone does not attribute are their host's: see the view `account`.
+// Calls that the tombstone does not attribute are their host's: see the view `account`. A process
+// with lost calls may have returned in them from the call that it was in. If that call still lasts,
+// the next window lists it again.
 void SqliteIntake::store_tombstone(const wire::PacketId& id, const wire::Tombstone& tombstone) {
   std::uint64_t attributed = 0;
   for (const wire::LaneCalls& row : tombstone.lanes) {
-    loss_.process_calls.run(process_of(row.leaf, row.lane), row.calls);
+    const ProcessId process = process_of(row.leaf, row.lane);
+    loss_.process_calls.run(process, row.calls);
+    if (row.calls > 0) loss_.returned.run(process, id.wave_end);
     attributed += row.calls;
   }
   if (id.sources.count() == 1 && tombstone.calls > attributed) {

@@ -60,7 +60,7 @@ class SqliteIntake {
   };
   struct LossStatements {
     explicit LossStatements(Connection& connection);
-    Statement given_up, chunk_calls, process_calls, host_calls;
+    Statement given_up, chunk_calls, process_calls, returned, host_calls;
   };
 
   PutOutcome put_by_sources(const wire::Packet& packet);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Counts are exact: the stored counts equal those that the programs made of their own calls."""
 
+import json
 import unittest
 
 from harness import DEADLINE, Own, WholeSystemTest, mpirun
@@ -49,6 +50,23 @@ class Counts(WholeSystemTest):
                                         "--overwrite")
                 self.assert_events_equal_calls(store, own, "count(*)")
                 self.assertGreaterEqual(store.value("SELECT count(DISTINCT thread) FROM event"), 4)
+
+    def test_shares_of_ranks_with_two_threads_are_of_twice_their_time(self):
+        for library in ("openmpi", "mpich"):
+            with self.subTest(library):
+                store, _ = self.count(library, 2, 100_000, 2, "--sample", "none", "--overwrite")
+                report = json.loads(self.xylem("report", store.path, "--json").stdout)
+                shares = {rank["rank"]: rank for rank in report["shares"][0]["shown"]}
+                for rank in store.rows("SELECT rank, threads, until_ns - since_ns AS length FROM rank"):
+                    self.assertEqual(rank["threads"], 2, rank)
+                    time_ns = store.value(f"SELECT sum(time_ns) FROM function_total WHERE rank = {rank['rank']}")
+                    self.assertTrue(0 < time_ns <= 2 * rank["length"], (time_ns, rank))
+                    share = shares[rank["rank"]]
+                    self.assertEqual((share["mpi_ns"], share["span_ns"]), (time_ns, 2 * rank["length"]))
+                    self.assertAlmostEqual(share["share"], time_ns / (2 * rank["length"]))
+                self.assertEqual(store.rows(
+                    "SELECT rank, begin_ns, sum(time_ns) AS time, max(end_ns) - begin_ns AS length FROM profile_window"
+                    " GROUP BY 1, 2 HAVING time > 2 * length"), [], "a window has more time than its two threads have")
 
     def test_profile_detail_stores_the_same_counts_without_events(self):
         store, _ = self.count("mpich", 4, 100_000, 1)

@@ -64,7 +64,7 @@ void write_run(const std::string& path) {
       "UPDATE notice SET role = 'back_end', level = 'warn';"
       "UPDATE process SET events = stored_events, event_calls = stored_event_calls,"
       " since_ns = 0, until_ns = 1000000000, threads = 1;"
-      "INSERT INTO call_under_way SELECT p.id, 0, f.id, 900000000, 0, 0, 1000000000"
+      "INSERT INTO call_under_way SELECT p.id, 0, f.id, 900000000, 0, 0, 1000000000, 3"
       " FROM process p, function f WHERE p.rank = 1 AND f.name = 'MPI_Recv'");
 }
 

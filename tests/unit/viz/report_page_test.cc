@@ -8,10 +8,13 @@
 #include <random>
 
 #include "tests/unit/storage/stored_run.h"
+#include "viz/report_json.h"
+#include "viz/report_text.h"
 
 namespace xylem::viz {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -84,6 +87,66 @@ TEST(ReportPage, MapsJoinEqualNeighboursAndLeaveOutNothingness) {
   const std::string page = make_report_page(values);
   EXPECT_THAT(page, HasSubstr("<path class=\"l9\" d=\"M0 0h2\"/>"));
   EXPECT_THAT(page, HasSubstr("<path class=\"l5\" d=\"M3 0h1\"/>"));
+}
+
+storage::CallUnderWay a_call(std::uint32_t rank, bool has_ended, bool is_host_lost) {
+  storage::CallUnderWay call;
+  call.rank = Rank{rank};
+  call.function = "MPI_Recv<";
+  call.begin_ns = kSecond;
+  call.at_ns = 3 * kSecond;
+  call.peer = Rank{7};
+  call.has_ended = has_ended;
+  call.is_host_lost = is_host_lost;
+  return call;
+}
+
+TEST(ReportPage, ListsTheCallsUnderWay) {
+  ReportPageValues values;
+  EXPECT_THAT(make_report_page(values), Not(HasSubstr("id=\"under_way\"")));
+  storage::Report& report = values.overview.report;
+  report.under_way = {a_call(3, false, false), a_call(4, true, false), a_call(5, false, true)};
+  report.under_way_in_all = 9;
+  const std::string page = make_report_page(values);
+  EXPECT_THAT(page, HasSubstr("<table id=\"under_way\">"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"n\"><data value=\"3\">3</data></td>"
+                              "<td class=\"n\"><data value=\"0\">0</data></td>"
+                              "<td class=\"t\">MPI_Recv&lt;</td>"
+                              "<td class=\"n\"><data value=\"2000000000\">2.00 s</data></td>"
+                              "<td class=\"t\">1.00 s</td><td class=\"t\">7</td>"
+                              "<td class=\"t\"></td></tr>"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"t\">the rank ended in it</td>"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"t\">its host was lost</td>"));
+  EXPECT_THAT(page, HasSubstr("and 6 more"));
+}
+
+TEST(ReportText, SaysWhichCallsUnderWayDoNotLast) {
+  storage::Report report;
+  report.under_way = {a_call(3, false, false), a_call(4, true, false), a_call(5, false, true)};
+  report.under_way_in_all = 3;
+  const std::string text = report_text(report);
+  EXPECT_THAT(text, HasSubstr("\nUnder way: 3 calls have not returned\n"));
+  EXPECT_THAT(text, ContainsRegex(" 4  MPI_Recv< .*  the rank ended in it\n"));
+  EXPECT_THAT(text, ContainsRegex(" 5  MPI_Recv< .*  its host was lost\n"));
+  const std::string json = report_json(report);
+  EXPECT_THAT(json, HasSubstr("\"under_way_in_all\":3,\"under_way\":[{\"world\":0,\"rank\":3,"));
+  EXPECT_THAT(json, HasSubstr("\"has_ended\":true,\"host_lost\":false}"));
+  EXPECT_THAT(json, HasSubstr("\"has_ended\":false,\"host_lost\":true}"));
+}
+
+TEST(ReportText, HasNoMeanWithTimeOfCallsUnderWay) {
+  storage::Report report;
+  storage::Report::Function function;
+  function.name = "MPI_Recv";
+  function.time_ns = 77 * kSecond;
+  report.functions = {function};
+  report.functions_in_all = 1;
+  EXPECT_THAT(report_text(report), ContainsRegex("MPI_Recv +0 +77.0 s +0.0 % +0 ns\n"));
+  report.functions[0].calls = 2;
+  report.functions[0].max_ns = 3 * kSecond;
+  EXPECT_THAT(report_text(report), Not(HasSubstr("38.5 s")));
+  report.functions[0].max_ns = 40 * kSecond;
+  EXPECT_THAT(report_text(report), HasSubstr("38.5 s"));
 }
 
 /// A run's file whose run goes on before every query.

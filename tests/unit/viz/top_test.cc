@@ -277,6 +277,95 @@ TEST(TopScreen, ARankInACallIsShownWithItsLengthItsFunctionAndTheOtherRank) {
               Not(HasSubstr("in call for")));
 }
 
+TEST(TopScreen, ARankInACallThatDoesNotLastSaysWhy) {
+  TopAnswers answers = all_answers();
+  CallUnderWay call;
+  call.rank = Rank{5};
+  call.function = "MPI_Recv";
+  call.at_ns = kSecond;
+  TopChoice choice;
+  choice.pane = TopPane::kRanks;
+  choice.filter = "5";
+  call.has_ended = true;
+  answers.ranks->under_way.calls = {call};
+  EXPECT_THAT(text_of(draw_top(answers, choice, {200, 24, true, true})),
+              HasSubstr("1.00 s MPI_Recv, ended"));
+  call.has_ended = false;
+  call.is_host_lost = true;
+  answers.ranks->under_way.calls = {call};
+  EXPECT_THAT(text_of(draw_top(answers, choice, {200, 24, true, true})),
+              HasSubstr("1.00 s MPI_Recv, host lost"));
+}
+
+// Rows of two ranks each; the longest call comes first.
+TEST(TopScreen, ARowOfSeveralRanksHasTheirLongestCall) {
+  TopAnswers answers = all_answers();
+  for (RankGrid* grid :
+       {&answers.ranks->mpi, &answers.ranks->wait, &answers.ranks->calls, &answers.ranks->bytes}) {
+    grid->rows = {{0, 2, "node0", 1, 1}, {2, 2, "node0", 1, 1}, {4, 2, "node0", 1, 1}};
+  }
+  for (const std::uint32_t rank : {5, 0, 4, 1, 23}) {
+    CallUnderWay call;
+    call.rank = Rank{rank};
+    call.function = "MPI_Recv";
+    call.at_ns = (100 - static_cast<Nanos>(answers.ranks->under_way.calls.size())) * kSecond;
+    answers.ranks->under_way.calls.push_back(call);
+  }
+  TopChoice choice;
+  choice.pane = TopPane::kRanks;
+  const std::string text = text_of(draw_top(answers, choice, {200, 24, true, true}));
+  EXPECT_THAT(text, HasSubstr("MPI_Recv, rank 5"));
+  EXPECT_THAT(text, HasSubstr("MPI_Recv, rank 0"));
+  EXPECT_THAT(text, Not(HasSubstr("rank 4")));
+  EXPECT_THAT(text, Not(HasSubstr("rank 1 ")));
+  EXPECT_THAT(text, Not(HasSubstr("rank 23")));
+}
+
+TEST(TopScreen, AMeanWithTimeOfCallsUnderWayIsNotShown) {
+  TopAnswers answers = all_answers();
+  FunctionTable::Function function;
+  function.name = "MPI_Recv";
+  function.calls = 2;
+  function.time_ns = static_cast<std::uint64_t>(77 * kSecond);
+  function.max_ns = static_cast<std::uint64_t>(3 * kSecond);
+  TopChoice choice;
+  choice.pane = TopPane::kFunctions;
+  const auto text = [&] {
+    answers.functions->functions = {function};
+    return text_of(draw_top(answers, choice, {200, 24, true, true}));
+  };
+  EXPECT_THAT(text(), Not(HasSubstr("38.5 s")));
+  function.estimated = true;
+  EXPECT_THAT(text(), HasSubstr("~38.5 s")) << "the longest is of those that were timed";
+  function.estimated = false;
+  function.max_ns = static_cast<std::uint64_t>(40 * kSecond);
+  EXPECT_THAT(text(), HasSubstr("38.5 s"));
+}
+
+TEST(TopScreen, AsJsonHasTheCallsUnderWay) {
+  TopAnswers answers = all_answers();
+  CallUnderWay call;
+  call.rank = Rank{5};
+  call.thread = 1;
+  call.function = "MPI_Recv";
+  call.function_class = "point_to_point";
+  call.begin_ns = 4;
+  call.at_ns = 7;
+  call.peer = Rank{0};
+  answers.ranks->under_way.calls = {call};
+  answers.ranks->under_way.calls_in_all = 1;
+  for (RankGrid* grid :
+       {&answers.ranks->mpi, &answers.ranks->wait, &answers.ranks->calls, &answers.ranks->bytes}) {
+    grid->cells.resize(kRanks);
+  }
+  const std::string json = top_json(answers);
+  EXPECT_THAT(json, HasSubstr("\"under_way\":{\"version\":1,\"view\":\"under_way\","));
+  EXPECT_THAT(json, HasSubstr("\"calls_in_all\":1,\"calls\":[{\"world\":0,\"rank\":5,\"thread\":1,"
+                              "\"function\":\"MPI_Recv\",\"class\":\"point_to_point\","
+                              "\"begin_ns\":4,\"at_ns\":7,\"duration_ns\":3,\"peer\":0,"
+                              "\"comm\":null,\"has_ended\":false,\"host_lost\":false}]"));
+}
+
 TEST(TopScreen, WithoutAHeightHasAllThatThereIs) {
   TopChoice choice;
   choice.pane = TopPane::kRanks;

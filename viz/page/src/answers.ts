@@ -161,6 +161,10 @@ export interface Call {
   estimated: boolean;
   /** The call has not returned: it ends at the newest time that is known of its rank. */
   is_open?: true;
+  /** For an open call: the process has ended in it. */
+  has_ended?: true;
+  /** For an open call: its host was lost, and nobody knows whether the call lasts. */
+  host_lost?: true;
 }
 
 /** A call that has not returned. */
@@ -178,6 +182,8 @@ export interface CallUnderWay {
   comm: number | null;
   /** The process has ended in this call. */
   has_ended: boolean;
+  /** The rank's host was lost in the middle of this call. */
+  host_lost: boolean;
 }
 
 export interface UnderWay extends OfRun {
@@ -199,6 +205,7 @@ export interface LongCall { rank: number; function: string; duration_ns: number;
 
 export interface Timeline extends OfRun {
   detail: "calls" | "windows";
+  /** Why there are no single calls, or only calls that have not returned. Otherwise empty. */
   reason: string;
   /** A shorter time or fewer ranks would give single calls. */
   too_many: boolean;

@@ -23,8 +23,9 @@ export function watchedIn(row: Row, column: number): number {
   return watched[column] ?? 0;
 }
 
+/** 0 if nothing was watched, as in the report. */
 function share(part: number, whole: number): number {
-  return part <= 0 ? 0 : Math.min(part / whole, 1);
+  return part <= 0 || whole <= 0 ? 0 : Math.min(part / whole, 1);
 }
 
 /** The share of the watched time that a row's ranks spent in a slot, 0 to 1; null if the grid is not of times. */

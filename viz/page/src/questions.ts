@@ -1,13 +1,25 @@
 // Prepared SQL queries, which the user can change. docs/storage-schema.md has the tables.
 
-export const kQuestions: readonly (readonly [title: string, sql: string])[] = [
-  ["Who waits for whom", `SELECT rank, peer AS waits_for, time_ns / 1e9 AS seconds, calls
-  FROM wait_matrix ORDER BY time_ns DESC LIMIT 20`],
-  ["Time in MPI of each rank", `SELECT r.world, r.rank, r.host, sum(f.time_ns) / 1e9 AS mpi_s,
+const kShares = `SELECT r.world, r.rank, r.host, sum(f.time_ns) / 1e9 AS mpi_s,
        100.0 * sum(f.time_ns) / r.threads
          / (coalesce(r.until_ns, (SELECT max(last_ns) FROM rank)) - r.since_ns) AS percent
   FROM function_total f JOIN rank r USING (world, rank)
- GROUP BY r.world, r.rank ORDER BY percent DESC`],
+ GROUP BY r.world, r.rank ORDER BY percent DESC`;
+/** For files before schema 17. They do not say when a rank was watched. */
+const kSharesOfOlderFiles = `SELECT r.world, r.rank, r.host, sum(f.time_ns) / 1e9 AS mpi_s,
+       100.0 * sum(f.time_ns) / (r.last_ns - r.first_ns) AS percent
+  FROM function_total f JOIN rank r USING (world, rank)
+ GROUP BY r.world, r.rank ORDER BY percent DESC`;
+
+/** The text of the same question for files that lack a column. null: the query failed for another reason. */
+export function olderOf(sql: string, message: string): string | null {
+  return sql === kShares && message.includes("no such column") ? kSharesOfOlderFiles : null;
+}
+
+export const kQuestions: readonly (readonly [title: string, sql: string])[] = [
+  ["Who waits for whom", `SELECT rank, peer AS waits_for, time_ns / 1e9 AS seconds, calls
+  FROM wait_matrix ORDER BY time_ns DESC LIMIT 20`],
+  ["Time in MPI of each rank", kShares],
   ["Functions", `SELECT function, class, sum(calls) AS calls, sum(time_ns) / 1e9 AS seconds,
        max(max_ns) / 1e3 AS longest_us, sum(bytes) AS bytes
   FROM function_total GROUP BY function, class ORDER BY seconds DESC`],

@@ -37,7 +37,12 @@ test("a share is of the time in which a row's ranks were watched in the slot", (
 
 test("a share is never above 1", () => {
   assert.equal(timeShare({ ...grid.rows[0]!, watched: [[2, 50]] }, 0), 1);
-  assert.equal(timeShare({ ...grid.rows[0]!, watched: [] }, 0), 1);
+});
+
+test("time in a slot in which no rank was watched is no share", () => {
+  assert.equal(timeShare({ ...grid.rows[0]!, watched: [] }, 0), 0);
+  assert.equal(timeShare({ ...grid.rows[0]!, watched: [[2, 0]] }, 0), 0);
+  assert.equal(shareOfRow({ ...grid.rows[0]!, watched_ns: 0 }), 0);
 });
 
 test("the most is that of a rank, not of a row with many", () => {

@@ -6,7 +6,9 @@ import { colourOf, scaleOf } from "../src/colours.ts";
 import { exact } from "../src/csv.ts";
 import { classesOf, quantile } from "../src/histogram.ts";
 import { pauseAfter, retryAfter } from "../src/pace.ts";
+import { kQuestions, olderOf } from "../src/questions.ts";
 import { compare } from "../src/table.ts";
+import { meanOf } from "../src/views/functions.ts";
 
 test("addresses leave out what is not given, and encode what is", () => {
   assert.equal(address("ranks", { world: 0, first_rank: undefined, end_rank: null }), "/api/v1/ranks?world=0");
@@ -68,4 +70,23 @@ test("whole numbers that come as text, for a number would round them, sort as nu
   assert.equal(exact("MPI_Send"), "MPI_Send");
   assert.equal(exact("123"), "123");  // Text of a column of text.
   assert.equal(exact(2.5), 2.5);
+});
+
+test("a mean with time of calls that have not returned is not shown", () => {
+  const row = { calls: 2, time_ns: 200, max_ns: 150, estimated: false };
+  assert.equal(meanOf(row), 100);
+  assert.equal(meanOf({ ...row, calls: 0, max_ns: 0 }), null, "no call has returned");
+  assert.equal(meanOf({ ...row, time_ns: 4000 }), null, "no mean is longer than the longest call");
+  assert.equal(meanOf({ ...row, time_ns: 4000, estimated: true }), 2000);
+  assert.equal(meanOf({ ...row, time_ns: 301 }), 150.5, "the longest call is in whole ns");
+});
+
+test("the question of shares has a text for files that do not say when a rank was watched", () => {
+  const [, sql] = kQuestions.find(([title]) => title === "Time in MPI of each rank")!;
+  assert.match(sql, /since_ns/);
+  const older = olderOf(sql, "no such column: r.threads")!;
+  assert.doesNotMatch(older, /since_ns|until_ns|threads/);
+  assert.equal(olderOf(older, "no such column: r.first_ns"), null, "it is not asked over and over");
+  assert.equal(olderOf(sql, "the query took too long"), null);
+  assert.equal(olderOf("SELECT threads FROM rank", "no such column: threads"), null, "a user's query stays");
 });

@@ -6,10 +6,11 @@ import { parsePlace } from "../src/place.ts";
 import { callAt, messageAt, windowAt } from "../src/timeline/hits.ts";
 import { fitting, inkOn, multiples, roundStep } from "../src/timeline/labels.ts";
 import { firstAfter, layOut, longestOf, pick } from "../src/timeline/lanes.ts";
-import { listed } from "../src/timeline/panel.ts";
+import { endOf, listed } from "../src/timeline/panel.ts";
 import { changeOf, viewportOf } from "../src/timeline/range.ts";
 import { bestOf, callLike, isOf, sceneOf } from "../src/timeline/scene.ts";
 import { clip, distance } from "../src/timeline/segments.ts";
+import { detailOf } from "../src/timeline/status.ts";
 
 function call(rank: number, begin_ns: number, end_ns: number, more: Partial<Call> = {}): Call {
   return { rank, thread: 0, begin_ns, end_ns, function: "MPI_Send", class: "point_to_point", peer: 1, tag: 0,
@@ -233,6 +234,24 @@ test("a call that had not returned is found again when it is longer, or has retu
   assert.ok(!ended.hasOpenCalls);
   assert.equal(callLike(ended, like)!.end_ns, 900);
   assert.equal(callLike(ended, { ...like, isOpen: false }), null);
+});
+
+test("an open call of a rank that ended, or of a lost host, does not go on", () => {
+  const ended = call(0, 100, 200, { is_open: true, has_ended: true });
+  const lost = call(1, 100, 200, { is_open: true, host_lost: true });
+  assert.ok(!sceneOf(answer([ended, lost])).hasOpenCalls);
+  assert.ok(sceneOf(answer([ended, call(1, 0, 9, { is_open: true })])).hasOpenCalls);
+  assert.equal(endOf(ended), ", the rank ended in it");
+  assert.equal(endOf(lost), ", then its host was lost");
+  assert.equal(endOf(call(0, 0, 9, { is_open: true })), " so far");
+  assert.equal(endOf(call(0, 0, 9)), "");
+});
+
+test("a time of which only calls under way are known is not said to be complete", () => {
+  const open = [call(0, 0, 900, { is_open: true })];
+  assert.equal(detailOf(sceneOf(answer(open))), "each call is drawn.");
+  assert.equal(detailOf(sceneOf(answer(open, { reason: "others are not stored" }))),
+    "calls that have not returned; others are not stored.");
 });
 
 test("what is cut to the longest calls would show more of less time", () => {

@@ -3,7 +3,8 @@ CREATE TABLE alert(
   text TEXT, value REAL, threshold REAL, subject TEXT, leaf INTEGER, at_least INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE call_under_way(
   process INTEGER NOT NULL, thread INTEGER NOT NULL, function INTEGER NOT NULL, begin_ns INTEGER,
-  peer INTEGER, comm INTEGER, at_ns INTEGER NOT NULL, PRIMARY KEY(process, thread)) WITHOUT ROWID;
+  peer INTEGER, comm INTEGER, at_ns INTEGER NOT NULL, wave INTEGER NOT NULL,
+  PRIMARY KEY(process, thread)) WITHOUT ROWID;
 CREATE TABLE chunk_seen(process INTEGER, first INTEGER, end INTEGER NOT NULL,
                         PRIMARY KEY(process, first)) WITHOUT ROWID;
 CREATE TABLE clock(leaf INTEGER, at_ns INTEGER, offset_ns INTEGER, error_ns INTEGER);
@@ -258,8 +259,10 @@ CREATE VIEW stream_value AS
 CREATE VIEW under_way AS
   SELECT p.world, p.rank, u.thread, coalesce(f.name, 'function ' || u.function) AS function,
          u.begin_ns, u.peer, u.comm, u.at_ns
-  FROM call_under_way u JOIN process p ON p.id = u.process LEFT JOIN function f ON f.id = u.function
-  WHERE p.world IS NOT NULL AND NOT p.ended AND u.at_ns >= coalesce(p.last_ns, u.at_ns);
+  FROM call_under_way u JOIN process p ON p.id = u.process LEFT JOIN host h ON h.leaf = p.leaf
+       LEFT JOIN function f ON f.id = u.function
+  WHERE p.world IS NOT NULL AND NOT p.ended AND h.lost_reason IS NULL
+    AND u.at_ns >= coalesce(p.last_ns, u.at_ns);
 CREATE VIEW unwatched_rank AS
   SELECT p.world, p.rank, h.name AS host, p.unwatched AS reason
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.unwatched IS NOT NULL

@@ -125,6 +125,45 @@ TEST_F(StoredAlertsTest, AHangIsToldByWhatTheAgentsSay) {
   EXPECT_THAT(found[0].text, HasSubstr("1 in MPI_Allreduce, 1 in MPI_Send"));
 }
 
+// Windows of ranks that hang have time without calls.
+TEST_F(StoredAlertsTest, AFrontEndThatTakesOverGoesOnWithAHang) {
+  wire::ProfileWindow window;
+  window.rows = {profile_row(0, 1, 10, kAllreduce), profile_row(0, 2, 10, kAllreduce)};
+  put(window_packet(0, IntervalSet::of(0), window));
+  const auto hang = [this](std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t wave = first; wave < end; wave += 4) {
+      wire::ProfileWindow silent;
+      for (std::uint32_t lane = 1; lane <= 2; ++lane) {
+        wire::ProfileRow row;
+        row.leaf = LeafId{0};
+        row.lane = Lane{lane};
+        row.function = kAllreduce;
+        row.time_ns = static_cast<std::uint64_t>(kWindow);
+        silent.rows.push_back(row);
+        silent.under_way.push_back({LeafId{0}, Lane{lane}, 0, kAllreduce, kSecond, {}, {}});
+        wire::AccountRow account = account_row(0, lane, 11);
+        account.silent_since_ns = kSecond;
+        account.inside = kAllreduce;
+        silent.accounts.push_back(account);
+      }
+      put(window_packet(wave, IntervalSet::of(0), silent));
+      ASSERT_TRUE(store_->commit());
+    }
+  };
+  hang(8, 60);
+  const auto before = alerts();
+  ASSERT_EQ(before.size(), 1u);
+  EXPECT_EQ(before[0].kind, AlertKind::kStalled);
+  EXPECT_EQ(before[0].at_ns, kSecond);
+  resume();
+  hang(60, 120);
+  const auto after = alerts();
+  ASSERT_EQ(after.size(), 1u) << "it is the same hang";
+  EXPECT_EQ(after[0].id, before[0].id);
+  EXPECT_EQ(after[0].at_ns, before[0].at_ns);
+  EXPECT_FALSE(after[0].until_ns);
+}
+
 TEST_F(StoredAlertsTest, ALostHostIsToldOnceOverFrontEnds) {
   put(registration_packet(1, {process_row(1, 2), process_row(2, 3)}));
   put(window_packet(0, 1, 10, account_row(1, 1, 15)));

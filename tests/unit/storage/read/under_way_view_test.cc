@@ -80,6 +80,22 @@ class UnderWayViewTest : public StoredRun {
     }
   }
 
+  /// Two events of rank 0 before its receive.
+  void put_events_before() {
+    std::vector<wire::Event> events = some_events(0, 2);
+    events[0].begin_ns = 0;
+    events[0].end_ns = 40;
+    events[1].begin_ns = 50;
+    events[1].end_ns = 100;
+    put(chunk_packet(7, 1, 0, events));
+  }
+
+  void put_link(Nanos at_ns) {
+    wire::LinkReport report;
+    report.node = NodeId{1};
+    EXPECT_TRUE(store_->put_link(report, at_ns));
+  }
+
   RunView view() {
     EXPECT_TRUE(store_->commit());
     auto opened = RunView::open(path_);
@@ -129,6 +145,92 @@ TEST_F(UnderWayViewTest, ACallInWhichTheProcessEndedIsToldUntilTheEndOfTheProces
   EXPECT_EQ(totals.worlds.at(0).longest_call_ns, kSecond) << "rank 0 is in no call any more";
 }
 
+// Rank 0 began first and ended in its call, rank 1 is still in its own.
+TEST_F(UnderWayViewTest, TheLongestCallIsNotAlwaysTheOneThatBeganFirst) {
+  hang();
+  wire::ProfileWindow last;
+  last.rows = {part(1, 50), part(2, kWindow)};
+  last.under_way = {receive(1, 100), receive(2, kSecond)};
+  last.accounts = {account(1, 100, kSecond / 2, 1)};
+  put_window(8, last);
+  const UnderWay calls = good(view().under_way());
+  ASSERT_EQ(calls.calls.size(), 2u);
+  EXPECT_EQ(calls.calls[0].rank, Rank{1});
+  EXPECT_EQ(calls.calls[0].duration_ns(), kSecond + kWindow);
+  EXPECT_EQ(calls.calls[1].rank, Rank{0});
+  EXPECT_EQ(calls.calls[1].duration_ns(), kSecond / 2 - 100);
+  EXPECT_EQ(good(view().under_way({.limit = 1})).calls.at(0).rank, Rank{1});
+}
+
+TEST_F(UnderWayViewTest, AThreadWithAShorterCallDoesNotHideTheLongestOfItsRank) {
+  wire::ProfileWindow window;
+  window.rows = {part(1, kWindow)};
+  window.under_way = {receive(1, 3 * kSecond), receive(1, 100, 1)};
+  put_window(60, window);
+  const WorldTotals totals = good(world_totals(view().file()));
+  EXPECT_EQ(totals.worlds.at(0).longest_call_ns, 61 * kWindow - 100);
+}
+
+TEST_F(UnderWayViewTest, RanksOfALostHostAreWatchedUntilTheHostWasHeardOfLast) {
+  hang();
+  put(registration_packet(8, {process_row(1, 1, 2, 2)}));
+  wire::ProfileWindow other;
+  other.rows = {part(1, kWindow)};
+  other.rows[0].leaf = LeafId{8};
+  put(window_packet(39, IntervalSet::of(8), other));
+  ASSERT_TRUE(store_->put_host_lost(LeafId{7}, "it was not heard of any more"));
+  RunView run = view();
+  const auto share = good(run.overview()).report.shares.at(0);
+  EXPECT_DOUBLE_EQ(share.highest.share(), 1);
+  EXPECT_EQ(share.highest.span_ns, 2 * kSecond - 100);
+  const WorldTotals lost = good(world_totals(run.file()));
+  EXPECT_EQ(lost.worlds.at(0).watched_ns, static_cast<std::uint64_t>(4 * kSecond - 101));
+  EXPECT_EQ(lost.worlds.at(0).longest_call_ns, 0) << "nobody knows whether it lasts";
+  const UnderWay calls = good(run.under_way());
+  ASSERT_EQ(calls.calls.size(), 2u);
+  EXPECT_TRUE(calls.calls[0].is_host_lost);
+  EXPECT_FALSE(calls.calls[0].has_ended);
+  EXPECT_FALSE(calls.calls[0].lasts());
+
+  ASSERT_TRUE(store_->put_host_lost(LeafId{7}, ""));
+  RunView again = view();
+  EXPECT_FALSE(good(again.under_way()).calls.at(0).is_host_lost);
+  EXPECT_EQ(good(world_totals(again.file())).worlds.at(0).longest_call_ns, 2 * kSecond - 100);
+}
+
+// Rank 0 is in one call all the time, rank 1 has made a call long ago. Links report every second.
+TEST_F(UnderWayViewTest, ARankThatHangsHasTheWholeShareAndARankThatComputesHasLess) {
+  wire::ProfileWindow window;
+  window.rows = {part(1, kWindow), part(2, kWindow)};
+  window.under_way = {receive(1, 1)};
+  window.accounts = {account(1, 1, 0, 1), account(2, 1, 0, 1)};
+  window.rows[0].time_ns -= 1;
+  put_window(0, window);
+  put_link(kSecond);
+  const auto first = good(view().overview()).report.shares.at(0);
+  EXPECT_DOUBLE_EQ(first.lowest.share(), 1) << "the newest window is known, not the time after it";
+  put_link(10 * kSecond);
+  const auto later = good(view().overview()).report.shares.at(0);
+  EXPECT_EQ(later.highest.rank, Rank{0});
+  EXPECT_DOUBLE_EQ(later.highest.share(), 1);
+  EXPECT_EQ(later.lowest.span_ns, 8 * kSecond - 1) << "windows would be here after 2 s";
+}
+
+TEST_F(UnderWayViewTest, ASuccessorGoesOnWithTheCallsUnderWay) {
+  hang();
+  ASSERT_TRUE(store_->commit());
+  resume();
+  EXPECT_EQ(good(view().under_way()).calls_in_all, 2u);
+  wire::ProfileWindow window;
+  window.rows = {part(1, kWindow), part(2, kWindow)};
+  window.rows[1].calls = window.rows[1].calls_so_far = 1;
+  window.under_way = {receive(1, 100)};
+  put_window(8, window);
+  const UnderWay calls = good(view().under_way());
+  ASSERT_EQ(calls.calls.size(), 1u);
+  EXPECT_EQ(calls.calls[0].duration_ns(), 2 * kSecond + kWindow - 100);
+}
+
 TEST_F(UnderWayViewTest, FilesOfOlderVersionsHaveNone) {
   hang();
   ASSERT_TRUE(store_->commit());
@@ -141,7 +243,7 @@ TEST_F(UnderWayViewTest, FilesOfOlderVersionsHaveNone) {
 }
 
 TEST_F(UnderWayViewTest, ATimelineHasCallsThatHaveNotReturned) {
-  put(chunk_packet(7, 1, 0, 2));
+  put_events_before();
   hang();
   RunView run = view();
   const Timeline calls = good(run.timeline({.ranks = {WorldId{0}, 0, 1}}));
@@ -157,10 +259,77 @@ TEST_F(UnderWayViewTest, ATimelineHasCallsThatHaveNotReturned) {
   const Timeline late = good(run.timeline({.range = {kSecond, 2 * kSecond}}));
   EXPECT_TRUE(late.has_calls) << "no chunk is there";
   EXPECT_EQ(late.calls.size(), 2u);
+  EXPECT_EQ(late.reason, "other calls of this time are not stored, or not yet");
+  EXPECT_EQ(calls.reason, "");
   const Timeline one = good(run.timeline({.limit = 1}));
   ASSERT_EQ(one.calls.size(), 1u);
   EXPECT_TRUE(one.calls[0].is_open);
   EXPECT_EQ(one.calls_in_all, 4u);
+}
+
+// The chunk with the end of rank 0's call is here before the window that would say so.
+TEST_F(UnderWayViewTest, ATimelineHasACallOnceIfItsEventIsThereBeforeItsWindow) {
+  hang();
+  std::vector<wire::Event> events = some_events(1, 2);
+  events[0].begin_ns = 100;
+  events[0].end_ns = 2 * kSecond + 1;
+  put(chunk_packet(7, 1, 0, events));
+  RunView run = view();
+  for (const Timeline& timeline :
+       {good(run.timeline({})), good(run.timeline({.range = {kSecond, 2 * kSecond}}))}) {
+    ASSERT_EQ(timeline.calls.size(), 2u);
+    EXPECT_EQ(timeline.calls_in_all, 2u);
+    EXPECT_EQ(timeline.calls[0].rank, 0u);
+    EXPECT_FALSE(timeline.calls[0].is_open);
+    EXPECT_EQ(timeline.calls[0].end_ns, 2 * kSecond + 1);
+    EXPECT_TRUE(timeline.calls[1].is_open);
+    ASSERT_EQ(timeline.longest.size(), 2u);
+    EXPECT_EQ(timeline.longest[0].end_ns, 2 * kSecond + 1);
+  }
+  const Timeline one = good(run.timeline({.limit = 1}));
+  ASSERT_EQ(one.calls.size(), 1u);
+  EXPECT_EQ(one.calls[0].rank, 1u) << "the call that has not returned is not left out";
+}
+
+TEST_F(UnderWayViewTest, AnEventOfAnotherThreadOrFromBeforeEndsNoCall) {
+  hang();
+  std::vector<wire::Event> events = some_events(1, 3);
+  events[0].begin_ns = 20;
+  events[0].end_ns = 100;
+  events[1].begin_ns = 200;
+  events[1].end_ns = kSecond;
+  events[1].thread = 1;
+  put(chunk_packet(7, 1, 0, events));
+  const Timeline timeline = good(view().timeline({.ranks = {WorldId{0}, 0, 1}}));
+  EXPECT_EQ(timeline.calls.size(), 3u);
+  EXPECT_EQ(std::ranges::count(timeline.calls, true, &Timeline::Call::is_open), 1);
+}
+
+TEST_F(UnderWayViewTest, ATimelineSaysWhichOpenCallsDoNotLast) {
+  put_events_before();
+  hang();
+  wire::ProfileWindow last;
+  last.rows = {part(1, 50)};
+  last.under_way = {receive(1, 100)};
+  last.accounts = {account(1, 100, 2 * kSecond + 50, 1)};
+  put_window(8, last);
+  const auto open_calls = [this] {
+    std::vector<Timeline::Call> open;
+    for (const Timeline::Call& call : good(view().timeline({})).calls) {
+      if (call.is_open) open.push_back(call);
+    }
+    return open;
+  };
+  auto open = open_calls();
+  ASSERT_EQ(open.size(), 2u);
+  EXPECT_TRUE(open[0].has_ended);
+  EXPECT_FALSE(open[1].has_ended);
+  EXPECT_FALSE(open[1].is_host_lost);
+  ASSERT_TRUE(store_->put_host_lost(LeafId{7}, "it was not heard of any more"));
+  open = open_calls();
+  ASSERT_EQ(open.size(), 2u);
+  EXPECT_FALSE(open[0].is_host_lost) << "the rank had ended before";
+  EXPECT_TRUE(open[1].is_host_lost);
 }
 
 TEST_F(UnderWayViewTest, WithoutSingleCallsTheLongestCallsHaveThoseThatHaveNotReturned) {

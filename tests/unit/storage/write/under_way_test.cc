@@ -94,6 +94,49 @@ TEST_F(UnderWayTest, AnOlderWindowThatComesLateHidesNothing) {
   EXPECT_EQ(ask("SELECT begin_ns FROM under_way"), "500");
 }
 
+// Ranks 0 and 1 are in a call. In the window that is given up, rank 0 had a call, and rank 1 only
+// the time of its call.
+TEST_F(UnderWayTest, AGivenUpWindowWithCallsOfARankMayHaveTheEndOfItsCall) {
+  wire::ProfileWindow window;
+  window.rows = {part(1, 100), part(2, 100)};
+  window.under_way = {receive(1, 500), receive(2, 600)};
+  put(window_packet(4, IntervalSet::of(7), window));
+  wire::ProfileWindow given_up;
+  given_up.rows = {profile_row(7, 1, 1, kReceive), part(2, 100)};
+  given_up.accounts = {account_row(7, 1, 1, true)};
+  put(wire::make_tombstone(window_packet(5, IntervalSet::of(7), given_up), "the journal was full"));
+  EXPECT_EQ(ask("SELECT rank, begin_ns FROM under_way"), "1 600");
+  EXPECT_EQ(ask("SELECT count(*) FROM call_under_way"), "1")
+      << "nobody knows whether rank 0 ended in that call";
+}
+
+TEST_F(UnderWayTest, ACallThatIsSeenAfterTheGivenUpWindowIsListedAgain) {
+  wire::ProfileWindow given_up;
+  given_up.rows = {profile_row(7, 1, 1, kReceive)};
+  const wire::Packet early = window_packet(3, IntervalSet::of(7), given_up);
+  const wire::Packet late = window_packet(5, IntervalSet::of(7), given_up);
+  wire::ProfileWindow window;
+  window.rows = {part(1, 100)};
+  window.under_way = {receive(1, 500)};
+  put(window_packet(4, IntervalSet::of(7), window));
+  put(wire::make_tombstone(early, "the journal was full"));
+  EXPECT_EQ(ask("SELECT begin_ns FROM under_way"), "500") << "it was seen after that window";
+  put(wire::make_tombstone(late, "the journal was full"));
+  EXPECT_EQ(ask("SELECT begin_ns FROM under_way"), "");
+  put(window_packet(6, IntervalSet::of(7), window));
+  EXPECT_EQ(ask("SELECT begin_ns FROM under_way"), "500");
+}
+
+TEST_F(UnderWayTest, OfALostHostNobodyKnowsWhetherItsCallsLast) {
+  wire::ProfileWindow window;
+  window.under_way = {receive(1, 500)};
+  put(window_packet(4, IntervalSet::of(7), window));
+  ASSERT_TRUE(store_->put_host_lost(LeafId{7}, "it was not heard of any more"));
+  EXPECT_EQ(ask("SELECT begin_ns FROM under_way"), "");
+  ASSERT_TRUE(store_->put_host_lost(LeafId{7}, ""));
+  EXPECT_EQ(ask("SELECT begin_ns FROM under_way"), "500");
+}
+
 TEST_F(UnderWayTest, ARankThatHasEndedIsInNoCall) {
   wire::ProfileWindow window;
   window.rows = {part(1, 100)};

@@ -29,6 +29,13 @@ export function listedOfWindow(call: LongCall): Listed {
 
 const value = (name: string, text: string): HTMLElement => el("span", { "data-value": name }, text);
 
+/** What is known of the end of a call. */
+export function endOf(call: Call): string {
+  if (call.has_ended) return ", the rank ended in it";
+  if (call.host_lost) return ", then its host was lost";
+  return call.is_open ? " so far" : "";
+}
+
 /** A call's exact values, with names for programs. */
 export function callLines(call: Call): HTMLElement {
   const length = call.end_ns - call.begin_ns;
@@ -36,7 +43,7 @@ export function callLines(call: Call): HTMLElement {
     ["function", value("function", call.function)],
     ["rank", value("rank", call.thread === 0 ? String(call.rank) : `${call.rank}, thread ${call.thread}`)],
     ["begin", value("begin", moment(call.begin_ns, 1))],
-    ["duration", value("duration", estimate(call.estimated, duration(length)) + (call.is_open ? " so far" : ""))],
+    ["duration", value("duration", estimate(call.estimated, duration(length)) + endOf(call))],
     ["peer", value("peer", call.peer === null ? kNone : `rank ${call.peer}`)],
     ["payload", value("bytes", call.is_open ? kNone : bytes(call.bytes))],
     ["tag", value("tag", call.tag === null ? kNone : String(call.tag))],

@@ -16,7 +16,7 @@ export interface Scene {
   readonly gridBeginNs: number;
   /** The answer has all calls of the tile. */
   readonly isComplete: boolean;
-  /** Some calls have not returned: the answer becomes old when they do. */
+  /** Some calls still last: the answer becomes old when they return. */
   readonly hasOpenCalls: boolean;
   /** Calls are recorded, but not all are in the answer. A smaller tile would have more of them. */
   readonly isTooMuch: boolean;
@@ -31,7 +31,7 @@ export function sceneOf(answer: Timeline): Scene {
     grid: hasCalls || answer.windows.columns === 0 ? null : answer.windows,
     gridBeginNs: answer.scope.begin_ns,
     isComplete,
-    hasOpenCalls: answer.calls.some((call) => call.is_open === true),
+    hasOpenCalls: answer.calls.some((call) => call.is_open === true && !call.has_ended && !call.host_lost),
     isTooMuch: hasCalls ? !isComplete : answer.too_many,
   };
 }

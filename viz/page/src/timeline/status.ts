@@ -15,7 +15,7 @@ export function statusOf(scene: Scene, view: Viewport, isWaiting: boolean): Chil
       `${moment(view.beginNs, length / 100)} to ${moment(view.endNs, length / 100)}, ${duration(length)}: `),
     el("span", { "data-value": "detail", "data-detail": answer.detail }, detailOf(scene)),
     isWaiting && " Loading more.",
-    scene.hasOpenCalls && " A call with a torn end has not returned.",
+    answer.calls.some((call) => call.is_open === true) && " A call with a torn end has not returned.",
     answer.scope.estimated && " ~ Some times are estimates: calls that were not timed are scaled up.",
     lost > 0 && el("b", { class: "bad", "data-value": "lost" },
       ` ${plural(lost, "call")} of this run were lost and cannot be shown.`),
@@ -23,9 +23,11 @@ export function statusOf(scene: Scene, view: Viewport, isWaiting: boolean): Chil
   ];
 }
 
-function detailOf(scene: Scene): string {
+/** Says what is drawn. */
+export function detailOf(scene: Scene): string {
   const { answer } = scene;
   if (answer.detail === "windows") return `share of time in MPI by windows; ${answer.reason}.`;
+  if (scene.isComplete && answer.reason !== "") return `calls that have not returned; ${answer.reason}.`;
   if (scene.isComplete) return "each call is drawn.";
   return `the ${count(answer.calls.length)} longest of ${plural(answer.calls_in_all, "call")} around here; ` +
     "zoom in to see each.";

@@ -12,6 +12,16 @@ import type { View } from "../view.ts";
 
 const kSlots = 60;
 
+/**
+ * The mean duration of a call. null: `time_ns` is known to have time of calls that have not returned. Estimated times
+ * can make any mean longer than the longest call that was timed.
+ */
+export function meanOf(row: { calls: number; time_ns: number; max_ns: number; estimated: boolean }): number | null {
+  if (row.calls === 0) return null;
+  const mean = row.time_ns / row.calls;
+  return !row.estimated && Math.floor(mean) > row.max_ns ? null : mean;
+}
+
 function columns(answer: () => Functions): Column<FunctionRow>[] {
   const share = (row: FunctionRow): number => row.time_ns / Math.max(1, answer().mpi_ns);
   return [
@@ -25,8 +35,11 @@ function columns(answer: () => Functions): Column<FunctionRow>[] {
     { id: "time", head: "time", isNumber: true, value: (row) => row.time_ns, title: "Sum over all ranks",
       cell: (row) => estimate(row.estimated, duration(row.time_ns)) },
     { id: "calls", head: "calls", isNumber: true, value: (row) => row.calls, cell: (row) => count(row.calls) },
-    { id: "mean", head: "mean", isNumber: true, value: (row) => row.time_ns / Math.max(1, row.calls),
-      cell: (row) => row.calls > 0 ? estimate(row.estimated, duration(row.time_ns / row.calls)) : kNone },
+    { id: "mean", head: "mean", isNumber: true, value: meanOf,
+      cell: (row) => {
+        const mean = meanOf(row);
+        return mean === null ? kNone : estimate(row.estimated, duration(mean));
+      } },
     { id: "longest", head: "longest", isNumber: true, value: (row) => row.max_ns, cell: (row) => duration(row.max_ns) },
     { id: "bytes", head: "payload", isNumber: true, value: (row) => row.bytes, cell: (row) => bytes(row.bytes) },
     { id: "ranks", head: "ranks", isNumber: true, value: (row) => row.ranks, cell: (row) => count(row.ranks) },

@@ -160,7 +160,8 @@ export const overview: View = {
   mount(root, page) {
     const waiting = waits(page);
     const lines = functionLines();
-    const calls = underWay(page);
+    // As in the report, a column has the world if there are several.
+    const callsOf = [underWay(page), underWay(page, true)] as const;
     const found = el("div", {}, el("p", { class: "faint" }, "Asking …"));
     const alerts = card("Alerts", "found", found);
     return {
@@ -168,6 +169,8 @@ export const overview: View = {
         page.load("alerts", "alerts", { most: kShownAlerts }, (answer) => fill(found, ...alertLines(answer, page)));
         page.load("overview", "overview", {}, (answer) => {
           waiting.show(answer.waits.slice(0, 8));
+          const hasWorlds = answer.worlds_in_all > 1;
+          const calls = callsOf[hasWorlds ? 1 : 0];
           calls.show(answer.under_way.slice(0, 8));
           lines.show(answer.functions.slice(0, 8));
           kServices.show(answer.services);
@@ -177,7 +180,8 @@ export const overview: View = {
               answer.under_way.length > 0 && card(
                 `Under way: ${plural(answer.under_way_in_all, "call has", "calls have")} not returned`, "under_way",
                 calls.element, answer.under_way_in_all > 8 &&
-                  el("a", { href: page.link({ view: "ranks" }) }, `all ${count(answer.under_way_in_all)}`)),
+                  el("a", { href: page.link({ view: "ranks" }) },
+                    hasWorlds ? `those of world ${page.place.world}` : `all ${count(answer.under_way_in_all)}`)),
               card("Who waits for whom", "waits", ...(answer.waits.length > 0
                 ? [waiting.element]
                 : [empty("No rank has waited for another one.", "Collectives are in the functions and the ranks.")])),

@@ -4,7 +4,7 @@ import type { Cell, Query } from "../answers.ts";
 import { csv, errorOffset, exact } from "../csv.ts";
 import { el, empty, fill } from "../dom.ts";
 import { duration, plural } from "../format.ts";
-import { kQuestions } from "../questions.ts";
+import { kQuestions, olderOf } from "../questions.ts";
 import { Table } from "../table.ts";
 import type { View } from "../view.ts";
 
@@ -69,6 +69,12 @@ export const query: View = {
         : empty("The query has no rows.", "Loosen a condition, or see Tables for the data."));
     };
     const failed = (message: string): void => {
+      const older = olderOf(editor.value.trim(), message);
+      if (older !== null) {
+        editor.value = older;
+        ask();
+        return;
+      }
       const at = errorOffset(message, editor.value);
       fill(said, el("span", { class: "bad" }, message));
       fill(result);

@@ -39,7 +39,7 @@ function table(answer: () => Ranks, page: Page): Table<Row> {
     { id: "total", head: "in all", isNumber: true, cell: (row) => amount(answer(), row.total), value: (row) => row.total },
     { id: "share", head: "of its time", isNumber: true, value: (row) => shareOfRow(row),
       cell: (row) => shareText(answer(), row),
-      title: "Of the time in which the ranks were watched, over their threads" },
+      title: "Of the time in which the ranks were watched, times the largest number of their threads that called MPI at the same time" },
   ], {
     caption: "The same, row by row",
     sortedBy: "total",

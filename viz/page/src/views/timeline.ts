@@ -30,6 +30,8 @@ import type { Key, Mounted, Page, View } from "../view.ts";
 const kStripSlots = 600;
 /** Significant digits of windows, which are only drawn as colours. */
 const kDigits = 3;
+/** Calls of a time are stored, or known to be under way, at most this long after it. */
+const kLateNs = 2e9;
 /** A pause begins this long after the last movement. */
 const kRestMs = 120;
 
@@ -149,8 +151,8 @@ class TimelineView implements Mounted {
     if (this.view === null || (this.page.place.begin === null && this.resting === 0)) {
       this.view = viewportOf(this.page.place, this.bounds);
     }
-    // New data is at the end of the run, and where calls had not returned. Some may be stored after the run has ended.
-    this.store.renew((tile, scene) => tile.endNs >= endNs || scene.hasOpenCalls);
+    // New data is near the end of the run, and where calls still last. Some may be stored after the run has ended.
+    this.store.renew((tile, scene) => tile.endNs >= endNs - kLateNs || scene.hasOpenCalls);
     if (run_end_ns !== endNs) this.longest.forget();
     this.longest.retry();
     this.rest();

@@ -144,6 +144,7 @@ void WindowWriter::charge_open_calls(Drain& drain) {
       const auto open = recorded ? recorded : published(process, ring, drain);
       if (!open) continue;
       note_begin(process, open->call.begin_ns, drain);
+      process.cursors[ring].begins.add(open->begin_ticks, open->call.begin_ns);
       builder_.charge_open(lane, open->call, open->until);
       if (!recorded && !process.ended) note_open(process, ring, *open);
     }
@@ -161,7 +162,8 @@ std::optional<WindowWriter::OpenUntil> WindowWriter::next_recorded(WatchedProces
     const FunctionId function{
         std::min<std::uint16_t>(timed.record.function, std::uint16_t{capture::kMaxFunctions - 1})};
     return OpenUntil{{ring, function, timed.begin_ns, timed.record.peer, timed.record.comm},
-                     timed.end_ns};
+                     timed.end_ns,
+                     timed.record.begin};
   }
   return std::nullopt;
 }
@@ -174,10 +176,11 @@ std::optional<WindowWriter::OpenUntil> WindowWriter::published(const WatchedProc
   Nanos until = records_.look_time(process, drain) - RecordReader::kSettled;
   if (process.stopped_at != 0) until = std::min(until, drain.run_time(process.stopped_at));
   RunTimes times = records_.times_of(process, drain);
-  const Nanos begin = cursor.order.after_last(times.of(cursor.open->begin));
+  const std::uint64_t ticks = cursor.open->begin;
+  const Nanos begin = cursor.order.after_last(cursor.begins.of(ticks, times.of(ticks)));
   if (begin >= until) return std::nullopt;
-  return OpenUntil{{ring, cursor.open->function, begin, cursor.open->peer, cursor.open->comm},
-                   until};
+  return OpenUntil{
+      {ring, cursor.open->function, begin, cursor.open->peer, cursor.open->comm}, until, ticks};
 }
 
 // Tells the builder where a predecessor has stopped.
@@ -214,11 +217,13 @@ std::span<const TimedRecord> WindowWriter::read_batch(const WatchedProcess& proc
   const std::size_t count = records_.read(process, ring, process.cursors[ring].position,
                                           std::span(batch_).first(room), drain);
   RunTimes times = records_.times_of(process, drain);
+  const KnownBegin& known = process.cursors[ring].begins.last();
   ThreadOrder order = process.cursors[ring].order;
   for (std::size_t i = 0; i < count; ++i) {
     timed_[i].record = batch_[i];
     timed_[i].record.thread = ring;
-    const auto [begin, end] = times.of(batch_[i]);
+    auto [begin, end] = times.of(batch_[i]);
+    if (batch_[i].begin == known.ticks && known.ticks != 0) begin = std::min(known.begin_ns, end);
     std::tie(timed_[i].begin_ns, timed_[i].end_ns) = order.next(batch_[i], begin, end);
   }
   return std::span<const TimedRecord>(timed_).first(count);
@@ -376,6 +381,9 @@ void WindowWriter::fill_accounts(wire::ProfileWindow& window, Progress& progress
       if (position <= mark.to.window_position && charged <= mark.to.charged_ns) continue;
       mark.to.window_position = std::max(mark.to.window_position, position);
       mark.to.charged_ns = std::max(mark.to.charged_ns, charged);
+      const KnownBegin& begin = process.cursors[ring].begins.last();
+      mark.to.open_begin = begin.ticks;
+      mark.to.open_begin_ns = begin.begin_ns;
       if (!drain.control.chunks)
         mark.to.chunk_position = std::max(mark.to.chunk_position, position);
       progress.rings.push_back(mark);

@@ -71,6 +71,7 @@ class WindowWriter {
   struct OpenUntil {
     WindowBuilder::Open call;
     Nanos until = 0;
+    std::uint64_t begin_ticks = 0;
   };
   void note_open(const WatchedProcess& process, std::uint32_t ring, const OpenUntil& open);
   void charge_open_calls(Drain& drain);

@@ -45,6 +45,9 @@ class ThreadOrder {
     return has_any_ && begin_ticks <= begin_ticks_;
   }
 
+  /// Ticks at which the newest record's call began; 0: there is no record.
+  std::uint64_t last_begin() const noexcept { return begin_ticks_; }
+
  private:
   bool has_any_ = false;
   std::uint64_t begin_ticks_ = 0;

@@ -209,6 +209,11 @@ struct alignas(64) ThreadRing {
   alignas(64) std::atomic<std::uint64_t> calls[kMaxFunctions];
   std::atomic<std::uint64_t> lost[kMaxFunctions];
   std::atomic<std::uint64_t> inner_calls[kMaxFunctions];
+
+  // Written by the agent: the last call that was counted while it was under way. Its begin in
+  // ticks, and the time of the run that these ticks were converted to. Ticks 0: there was none.
+  alignas(64) std::uint64_t open_begin;
+  std::int64_t open_begin_ns;
 };
 
 static_assert(offsetof(ThreadRing, tail) == 64 && offsetof(ThreadRing, block_of) == 128);

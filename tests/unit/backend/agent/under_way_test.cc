@@ -23,14 +23,22 @@ constexpr std::uint16_t kPolled = 4;  // Only some calls of it are timed.
 constexpr std::uint16_t kLastCall = 5;
 constexpr std::uint32_t kUnlimited = 1u << 14;
 
+struct HostOptions {
+  std::uint32_t ring_records = kUnlimited;
+  bool by_ticks = false;
+  Nanos window = 1 * kMillisecond;
+  std::size_t journal_bytes = 32u << 20;
+  std::size_t records_per_drain = 200'000;
+};
+
 /// A process whose calls a test makes, a collector of it, and the windows that come out of it.
 class MomentHost {
  public:
-  static constexpr Nanos kMoment = 1 * kMillisecond;  // The length of a window.
+  static constexpr Nanos kMoment = 1 * kMillisecond;  // The usual length of a window.
 
-  explicit MomentHost(std::uint32_t ring_records = kUnlimited, bool by_ticks = false)
-      : memory_(32u << 20), process_(ring_records), by_ticks_(by_ticks) {
-    if (by_ticks) process_.header().clock = capture::ClockKind::kTsc;
+  explicit MomentHost(HostOptions options = {})
+      : options_(options), memory_(options.journal_bytes), process_(options.ring_records) {
+    if (options.by_ticks) process_.header().clock = capture::ClockKind::kTsc;
     process_.enter_world(0, 8);
     start();
   }
@@ -40,6 +48,7 @@ class MomentHost {
     collector_.reset();
     journal_ = std::make_unique<Journal>(*Journal::open(memory_.bytes()));
     CollectorOptions options;
+    options.records_per_drain = options_.records_per_drain;
     options.clock = [this] { return now; };
     options.read_pair = [this] {  // Each reading is off by up to 50 ns.
       return TickPair{ticks(), now + static_cast<Nanos>(jitter_() % 101) - 50, 50};
@@ -48,7 +57,7 @@ class MomentHost {
     collector_->add(kOnly, process_.view(), false, now);
     wire::Control control;
     control.version = 1;
-    control.window_ns = kMoment;
+    control.window_ns = options_.window;
     control.enabled = true;
     control.chunks = true;
     collector_->set_offset(offset);
@@ -77,7 +86,9 @@ class MomentHost {
     EXPECT_EQ(collector_->take_finished().size(), 1u);
   }
 
-  std::uint64_t ticks() const { return static_cast<std::uint64_t>(now) * (by_ticks_ ? 3 : 1); }
+  std::uint64_t ticks() const {
+    return static_cast<std::uint64_t>(now) * (options_.by_ticks ? 3 : 1);
+  }
   void begin(std::uint32_t thread, std::uint16_t function, std::int32_t peer = -1) {
     process_.begin(thread, function, ticks(), peer);
     begun_[thread] = {ticks(), function};
@@ -122,8 +133,8 @@ class MomentHost {
     for (const wire::ProfileWindow& window : windows()) {
       for (const auto& row : window.rows) sums[window.begin_ns][raw(row.function)] += row.time_ns;
       for (const auto& row : window.earlier) {
-        EXPECT_EQ(row.end_ns - row.begin_ns, kMoment);
-        EXPECT_EQ(row.begin_ns % kMoment, 0);
+        EXPECT_EQ(row.end_ns - row.begin_ns, options_.window);
+        EXPECT_EQ(row.begin_ns % options_.window, 0);
         sums[row.begin_ns][raw(row.function)] += row.time_ns;
       }
     }
@@ -144,9 +155,9 @@ class MomentHost {
   Nanos offset = 0;
 
  private:
+  HostOptions options_;
   testing::Memory memory_;
   HandMadeSegment process_;
-  bool by_ticks_;
   std::mt19937_64 jitter_{7};
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Collector> collector_;
@@ -246,7 +257,7 @@ TEST(UnderWay, ACallInWhichTheProcessDiesLastsUntilItsDeath) {
 }
 
 TEST(UnderWay, ARecordThatTheRingDroppedEndsItsCall) {
-  MomentHost host(capture::kMinRingRecords);
+  MomentHost host({.ring_records = capture::kMinRingRecords});
   for (std::uint32_t i = 0; i < capture::kMinRingRecords; ++i) {
     host.begin(0, 1);
     host.now += 10;
@@ -260,6 +271,63 @@ TEST(UnderWay, ARecordThatTheRingDroppedEndsItsCall) {
   for (const wire::ProfileWindow& window : host.windows()) EXPECT_TRUE(window.under_way.empty());
   host.end();
   EXPECT_EQ(host.calls(), (std::map<std::uint16_t, std::uint64_t>{{1, capture::kMinRingRecords}}));
+}
+
+// The clocks are corrected more often than they know their past.
+void keeps_its_begin(bool by_ticks, bool is_replaced) {
+  SCOPED_TRACE(::testing::Message() << "by ticks " << by_ticks << ", replaced " << is_replaced);
+  MomentHost host({.by_ticks = by_ticks, .window = 250 * kMillisecond});
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 10; ++i) {  // The tick clock becomes ready.
+    host.now += 30 * kMillisecond;
+    host.drain_all();
+  }
+  host.begin(0, 2);
+  const auto correct = [&] {
+    host.now += 1100 * kMillisecond;
+    host.offset += static_cast<Nanos>(random() % 1'000'000);
+    host.drain_all();
+  };
+  for (int i = 0; i < 650; ++i) {
+    correct();
+    if (is_replaced && i % 100 == 99) host.start();
+  }
+  host.finish(0);
+  if (is_replaced) host.start();  // It reads the long call's record.
+  host.now += 1000;
+  host.begin(0, 3);  // It is under way before the chunk has the long call.
+  host.now += 300 * kMillisecond;
+  host.drain();
+  for (int i = 0; i < 3; ++i) correct();
+  host.finish(0);
+  host.end();
+
+  const auto events = host.events();
+  ASSERT_EQ(events.size(), 2u);
+  std::map<std::uint16_t, Nanos> begins;
+  for (const wire::Event& event : events) begins[raw(event.function)] = event.begin_ns;
+  std::size_t listed = 0;
+  for (const wire::ProfileWindow& window : host.windows()) {
+    for (const auto& row : window.under_way) {
+      ASSERT_EQ(row.begin_ns, begins.at(raw(row.function)))
+          << "in the window from " << window.begin_ns;
+      ++listed;
+    }
+  }
+  EXPECT_GT(listed, 600u);
+  std::map<std::uint16_t, std::uint64_t> sums;
+  for (const auto& [begin, functions] : host.times()) {
+    for (const auto& [function, time] : functions) sums[function] += time;
+  }
+  for (const wire::Event& event : events) {
+    EXPECT_EQ(sums[raw(event.function)], static_cast<std::uint64_t>(event.end_ns - event.begin_ns));
+  }
+}
+
+TEST(UnderWay, ALongCallKeepsItsBeginWhateverTheClocksLearn) {
+  for (const bool by_ticks : {false, true}) {
+    for (const bool is_replaced : {false, true}) keeps_its_begin(by_ticks, is_replaced);
+  }
 }
 
 // ---- random programs ----
@@ -385,7 +453,7 @@ void try_programs(const Variety& variety, unsigned seeds) {
   for (unsigned seed = 1; seed <= seeds; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
-    MomentHost host(variety.ring_records, variety.by_ticks);
+    MomentHost host({.ring_records = variety.ring_records, .by_ticks = variety.by_ticks});
     run_program(host, variety, random);
     check(host, variety);
     if (::testing::Test::HasFailure()) return;

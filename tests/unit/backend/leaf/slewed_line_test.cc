@@ -58,6 +58,22 @@ TEST(SlewedLine, StepsWhenTheOffsetIsWrongByMoreThanASecond) {
   }
 }
 
+// The oldest piece may be a slope of a second. It says nothing of the time before it.
+TEST(SlewedLine, OlderTimesHaveTheOffsetAtTheBeginOfTheOldestPiece) {
+  SlewedLine line;
+  line.aim(1, 0);
+  line.aim(1000 * kSecond, 30 * kMillisecond);
+  const SlewedLine successor(
+      std::vector<LinePiece>(line.pieces().begin() + 1, line.pieces().end()));
+  ASSERT_NE(successor.pieces().front().slope_off, 0);
+  LineReader reader(successor);
+  for (const Nanos x : {Nanos{-5}, Nanos{0}, 400 * kSecond, 1000 * kSecond}) {
+    EXPECT_EQ(successor.at(x), x);
+    EXPECT_EQ(reader(x), x);
+  }
+  EXPECT_EQ(successor.at(2000 * kSecond), line.at(2000 * kSecond));
+}
+
 TEST(SlewedLine, AcceptsAnyTimeAndAnyOffset) {
   constexpr Nanos kMost = std::numeric_limits<Nanos>::max();
   for (const Nanos offset : {-kMost - 1, -kSecond, kSecond, kMost}) {

@@ -99,8 +99,12 @@ bool Collector::write_all(Drain& drain) {
       !losses_.drain(drain)) {
     return false;
   }
-  windows_.count_ended(drain);
-  return !drain.everything || windows_.drain(drain);
+  for (;;) {
+    const bool is_all = windows_.count_ended(drain);
+    if (is_all && !drain.everything) return true;
+    if (!windows_.drain(drain)) return false;
+    if (is_all) return true;
+  }
 }
 
 double Collector::fullest_ring(const Drain& drain) {

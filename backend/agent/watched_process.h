@@ -72,6 +72,8 @@ struct RingCursor {
   bool is_introduced = false;  ///< The window builder knows what a predecessor has counted.
   /// The thread's call under way at the last look; empty if it was in none.
   std::optional<OpenCall> open;
+  /// The process has ended, and the open window or a journalled one has the thread's last call.
+  bool is_end_counted = false;
 };
 
 /// A watched process. The writers of a Collector share it. Each writer changes only the part that
@@ -112,7 +114,8 @@ struct WatchedProcess {
   /// True if the open window includes the process's pending calls: its calls without a record
   /// (capture/core/ring.h). They are added after the process has ended, so this window is its last.
   bool final_counted = false;
-  wire::AccountRow told;  ///< Account of the process in the last window that reported it.
+  bool is_end_told = false;  ///< The log says how the process ended.
+  wire::AccountRow told;     ///< Account of the process in the last window that reported it.
 
   // SilenceWatch.
   Silence silence;

@@ -19,6 +19,7 @@ WindowWriter::WindowWriter(PacketWriter& packets, const RecordReader& records,
       silence_(silence),
       processes_(processes),
       window_bytes_(window_bytes),
+      builder_(LeafId{}, WindowBuilder::Overlap::kCountsOnce, window_bytes),
       batch_(WindowBuilder::kLargestGroup),
       timed_(WindowBuilder::kLargestGroup) {}
 
@@ -30,9 +31,8 @@ bool WindowWriter::drain(Drain& drain) {
     const bool is_past = drain.everything || builder_.end_ns() <= drain.run_now;
     if (is_past) look(drain);  // Before the records are read.
     const bool all_read = read_rings(drain);
-    const bool over = all_read && is_past;
-    if (over) charge_open_calls(drain);
-    const bool early = is_any_filling() || builder_.approximate_bytes() >= window_bytes_;
+    const bool over = all_read && is_past && charge_open_calls(drain);
+    const bool early = is_any_filling() || builder_.is_full();
     if (!is_worth_sealing()) {
       if (over) builder_.close();
       return true;
@@ -101,7 +101,7 @@ void WindowWriter::open_slice(std::uint64_t slice, const Drain& drain) {
 // ---- calls under way ----
 
 void WindowWriter::start(LeafId leaf) {
-  builder_ = WindowBuilder(leaf);
+  builder_ = WindowBuilder(leaf, WindowBuilder::Overlap::kCountsOnce, window_bytes_);
   for (auto& [lane, process] : processes_) {
     for (RingCursor& cursor : process.cursors) cursor.is_introduced = false;
   }
@@ -132,13 +132,19 @@ void WindowWriter::note_open(const WatchedProcess& process, std::uint32_t ring,
   open_since_ = std::min(open_since_, since);
 }
 
-void WindowWriter::charge_open_calls(Drain& drain) {
+// False: the window is full. The next part goes on where this one has stopped, since what was
+// counted does not count again. Only the last part lists the calls.
+bool WindowWriter::charge_open_calls(Drain& drain) {
   builder_.clear_under_way();
   has_open_calls_ = false;
   open_since_ = drain.run_now;
   for (auto& [lane, process] : processes_) {
     if (!records_.is_readable(process, drain)) continue;
     for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
+      if (builder_.is_full()) {
+        builder_.clear_under_way();
+        return false;
+      }
       introduce(process, ring);
       const auto recorded = next_recorded(process, ring, drain);
       const auto open = recorded ? recorded : published(process, ring, drain);
@@ -149,6 +155,7 @@ void WindowWriter::charge_open_calls(Drain& drain) {
       if (!recorded && !process.ended) note_open(process, ring, *open);
     }
   }
+  return true;
 }
 
 // The call of the next record, which has ended after the slice. Calls of a thread follow each
@@ -236,7 +243,7 @@ bool WindowWriter::read_ring(WatchedProcess& process, std::uint32_t ring, Drain&
   introduce(process, ring);
   std::size_t room = RecordReader::kBatch;
   for (;;) {
-    if (drain.is_spent() || builder_.approximate_bytes() >= window_bytes_) return false;
+    if (drain.is_spent() || builder_.is_full()) return false;
     const std::span<const TimedRecord> batch = read_batch(process, ring, room, drain);
     if (batch.empty()) return true;
     // A call's completions are written within microseconds: a group that did not grow between two
@@ -255,6 +262,7 @@ bool WindowWriter::read_ring(WatchedProcess& process, std::uint32_t ring, Drain&
     cursor.position += taken;
     drain.spend(taken);
     const std::size_t left = batch.size() - taken;
+    if (left != 0 && builder_.is_full()) return false;
     if (left == 0) {
       if (is_all) return true;
       room = RecordReader::kBatch;
@@ -282,28 +290,42 @@ bool WindowWriter::is_any_filling() const {
   return false;
 }
 
-void WindowWriter::count_ended(Drain& drain) {
+bool WindowWriter::count_ended(Drain& drain) {
   for (auto& [lane, process] : processes_) {
     if (!process.ended || process.final_counted || !records_.is_readable(process, drain)) continue;
     if (!process.is_read(drain.control.chunks)) continue;
-    if (!builder_.is_open()) open_slice(slice_of(drain.run_now, drain.control.window_ns), drain);
-    tell_sudden_end(process.segment, whereabouts(process.segment, builder_, lane));
     const Nanos until =
         process.stopped_at != 0 ? drain.run_time(process.stopped_at) : drain.run_now;
-    look(drain);
-    for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
-      const auto open = published(process, ring, drain);
-      if (!open || pending_calls(process, open->call.function) == 0) continue;
-      introduce(process, ring);
-      note_begin(process, open->call.begin_ns, drain);
-      builder_.end_open(lane, open->call, open->until);
+    if (!builder_.is_open()) open_slice(slice_of(drain.run_now, drain.control.window_ns), drain);
+    if (builder_.is_full()) return false;
+    if (!std::exchange(process.is_end_told, true)) {
+      tell_sudden_end(process.segment, whereabouts(process.segment, builder_, lane));
     }
+    look(drain);
+    if (!count_last_calls(process, drain)) return false;
     for (const FunctionId function : process.segment.function_ids()) {
       const std::uint64_t pending = pending_calls(process, function);
       if (pending != 0) builder_.add_calls(lane, function, pending, until);
     }
     process.final_counted = true;
   }
+  return true;
+}
+
+// The calls in which the threads were. False: the window is full.
+bool WindowWriter::count_last_calls(WatchedProcess& process, Drain& drain) {
+  for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
+    RingCursor& cursor = process.cursors[ring];
+    if (cursor.is_end_counted) continue;
+    if (builder_.is_full()) return false;
+    cursor.is_end_counted = true;
+    const auto open = published(process, ring, drain);
+    if (!open || pending_calls(process, open->call.function) == 0) continue;
+    introduce(process, ring);
+    note_begin(process, open->call.begin_ns, drain);
+    builder_.end_open(process.lane, open->call, open->until);
+  }
+  return true;
 }
 
 std::uint64_t WindowWriter::pending_calls(const WatchedProcess& process,

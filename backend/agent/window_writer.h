@@ -35,7 +35,8 @@ namespace xylem::backend {
 /// twice.
 class WindowWriter {
  public:
-  /// A window is sealed when it has reached about `window_bytes`.
+  /// A window is sealed when it has reached about `window_bytes`. A single call that nobody has
+  /// counted for an hour may add another 700 KiB.
   WindowWriter(PacketWriter& packets, const RecordReader& records, SilenceWatch& silence,
                WatchedProcesses& processes, std::size_t window_bytes);
 
@@ -47,8 +48,10 @@ class WindowWriter {
   bool drain(Drain& drain);
   /// Counts the calls of ended processes that will never have a record. These are inner calls, the
   /// last calls of a sampled function, or the call in which the process died. The account in the
-  /// next window is the process's last account.
-  void count_ended(Drain& drain);
+  /// next window is the process's last account. Returns false when the window is full: call drain()
+  /// and then count_ended() again. Processes whose last slices are not read yet come in a later
+  /// drain.
+  bool count_ended(Drain& drain);
   /// Journals the leaf's last window (Packet.last), empty or not. Returns false when the journal is
   /// full.
   bool seal_last(const Drain& drain);
@@ -74,7 +77,8 @@ class WindowWriter {
     std::uint64_t begin_ticks = 0;
   };
   void note_open(const WatchedProcess& process, std::uint32_t ring, const OpenUntil& open);
-  void charge_open_calls(Drain& drain);
+  bool charge_open_calls(Drain& drain);
+  bool count_last_calls(WatchedProcess& process, Drain& drain);
   std::optional<OpenUntil> next_recorded(WatchedProcess& process, std::uint32_t ring, Drain& drain);
   std::optional<OpenUntil> published(const WatchedProcess& process, std::uint32_t ring,
                                      Drain& drain) const;
@@ -95,7 +99,7 @@ class WindowWriter {
   SilenceWatch& silence_;
   WatchedProcesses& processes_;
   std::size_t window_bytes_;
-  WindowBuilder builder_{LeafId{}};
+  WindowBuilder builder_;
   std::vector<capture::Record> batch_;
   std::vector<TimedRecord> timed_;
   // At the last look, the time of a call under way was not counted, from this time on.

@@ -82,7 +82,12 @@ std::size_t WindowBuilder::add(Lane lane, std::span<const TimedRecord> records, 
   Process& of = process(lane);
   const Nanos slice_end = end_ns();
   std::size_t at = 0;
+  std::size_t earlier = earlier_.size();
   while (at < records.size() && records[at].end_ns < slice_end) {
+    if (earlier_.size() != earlier) {
+      if (is_full()) break;
+      earlier = earlier_.size();
+    }
     if (!is_completion(records[at].record)) {
       add_one(of, lane, records[at], 1);
       ++at;
@@ -194,6 +199,7 @@ std::uint64_t WindowBuilder::count_time(Process& process, const TimedRecord& tim
     process.times.take(timed.record.thread, function, begin, timed.end_ns, calls, begin);
   }
   charge(row, thread, std::max(begin, thread.charged_until), timed.end_ns);
+  if (overlap_counts_once_) thread.charged_until = std::max(thread.charged_until, timed.end_ns);
   return time;
 }
 

@@ -27,7 +27,9 @@
 // no shared memory.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <tuple>
@@ -79,7 +81,15 @@ class WindowBuilder {
   /// long, or a hostile process, has older time.
   static constexpr std::uint64_t kMaxEarlierSlices = 14'400;
 
-  explicit WindowBuilder(LeafId leaf) : leaf_(leaf) {}
+  /// What happens if records of one thread overlap in time.
+  enum class Overlap {
+    kCountsTwice,  ///< An event source may define its threads as it likes.
+    kCountsOnce,   ///< A thread's time is at most the time that has passed.
+  };
+  /// The window is full when it has about `max_bytes`: see is_full().
+  explicit WindowBuilder(LeafId leaf, Overlap overlap = Overlap::kCountsTwice,
+                         std::size_t max_bytes = std::numeric_limits<std::size_t>::max())
+      : leaf_(leaf), overlap_counts_once_(overlap == Overlap::kCountsOnce), max_bytes_(max_bytes) {}
 
   bool is_open() const noexcept { return open_; }
   std::uint64_t slice() const noexcept { return slice_; }
@@ -95,7 +105,12 @@ class WindowBuilder {
   /// Takes records of one ring, from the first on, and returns how many it has taken. It stops at
   /// the first record of a later slice. If `records` ends with completions of a call, more of them
   /// may follow. So add() stops before these completions, unless there are kLargestGroup of them.
-  /// If `complete` is true, no more can follow, and add() takes these completions too.
+  /// If `complete` is true, no more can follow, and add() takes these completions too. It also
+  /// stops when earlier rows have made the window full. Then the caller takes the window first.
+  ///
+  /// Time that charge_open() has counted is not counted again. With kCountsOnce, this is also true
+  /// of the time up to the end of the thread's latest record. So no record, whatever it claims,
+  /// makes add() visit a slice again.
   std::size_t add(Lane lane, std::span<const TimedRecord> records, bool complete);
 
   /// A call that has begun and has no record yet. Times are of the run.
@@ -112,9 +127,10 @@ class WindowBuilder {
   void charge_open(Lane lane, const Open& call, Nanos until);
   /// Empties the list of calls under way, so that it can be made again. Calls of end_open() stay.
   void clear_under_way() { under_way_.clear(); }
-  /// The time up to which open calls of the thread were counted; 0: never.
+  /// The time up to which open calls of the thread were counted, and with kCountsOnce all calls; 0:
+  /// never.
   Nanos charged_until(Lane lane, std::uint32_t thread) const;
-  /// Continues the work of another builder: the thread's open calls were counted up to
+  /// Continues the work of another builder: the thread's calls were counted up to
   /// `charged_until`, and records of the thread were taken.
   void resume(Lane lane, std::uint32_t thread, Nanos charged_until);
   /// Counts a call in which the process has died at `until`, and lists the call. It has no record.
@@ -128,8 +144,11 @@ class WindowBuilder {
   void add_calls(Lane lane, FunctionId function, std::uint64_t calls, Nanos until);
 
   bool empty() const noexcept { return rows_.empty() && earlier_.empty() && under_way_.empty(); }
-  /// The approximate size of the window, so that the caller can take it before it grows too large.
+  /// The approximate size of the window.
   std::size_t approximate_bytes() const;
+  /// True if the caller must take the window before anything is added. One record or one call may
+  /// add kMaxEarlierSlices earlier rows, about 700 KiB.
+  bool is_full() const { return approximate_bytes() >= max_bytes_; }
   /// Number of calls of a process, or of one of its functions, in this part.
   std::uint64_t calls(Lane lane) const;
   std::uint64_t calls(Lane lane, FunctionId function) const;
@@ -156,7 +175,7 @@ class WindowBuilder {
   };
   // Data of a process that is kept between windows.
   struct ThreadTime {
-    Nanos charged_until = 0;  // Open calls are counted up to this time.
+    Nanos charged_until = 0;  // Calls are counted up to this time.
     bool is_resumed = false;
     SliceRoom room;
   };
@@ -231,6 +250,8 @@ class WindowBuilder {
   };
 
   LeafId leaf_;
+  bool overlap_counts_once_;
+  std::size_t max_bytes_;
   bool open_ = false;
   std::uint64_t slice_ = 0;
   Nanos window_ns_ = 1;

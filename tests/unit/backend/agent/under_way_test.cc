@@ -330,6 +330,77 @@ TEST(UnderWay, ALongCallKeepsItsBeginWhateverTheClocksLearn) {
   }
 }
 
+// All of it becomes known at once: the agent was stopped, or the ranks were not known before.
+void an_hour_of_many(bool dies) {
+  SCOPED_TRACE(::testing::Message() << "dies " << dies);
+  constexpr std::uint32_t kProcesses = 100;
+  constexpr Nanos kHour = 3600 * kSecond;
+  testing::Memory memory(256u << 20);
+  Journal journal = *Journal::open(memory.bytes());
+  Nanos now = 2 * kHour;
+  CollectorOptions options;
+  options.clock = [&now] { return now; };
+  Collector collector(options, journal);
+  wire::Control control;
+  control.version = 1;
+  control.window_ns = 500 * kMillisecond;
+  control.enabled = true;
+  collector.configure(LeafId{1}, control);
+  std::vector<std::unique_ptr<HandMadeSegment>> processes;
+  for (std::uint32_t i = 0; i < kProcesses; ++i) {
+    processes.push_back(std::make_unique<HandMadeSegment>(1024));
+    if (!dies) processes.back()->enter_world(i, kProcesses);
+    processes.back()->begin(0, 0, static_cast<std::uint64_t>(now));
+    processes.back()->begin(1, 0, static_cast<std::uint64_t>(now));
+    collector.add(Lane{i + 1}, processes.back()->view(), false, now);
+  }
+  now += kHour;
+  if (dies) {
+    while (collector.drain(now).unfinished) {
+    }
+    for (std::uint32_t i = 0; i < kProcesses; ++i) collector.process_ended(Lane{i + 1});
+  }
+  while (collector.drain(now).unfinished) {
+  }
+  now += kSecond;
+  while (collector.drain(now).unfinished) {
+  }
+
+  std::uint64_t calls = 0;
+  std::map<Lane, std::uint64_t> time;
+  std::size_t packets = 0, most_listed = 0;
+  for (const PacketKey& key : journal.keys()) {
+    if (key.stream != wire::kWindowStream) continue;
+    ++packets;
+    ASSERT_LT(journal.payload_bytes(key), 2 * options.window_bytes);
+    const auto window = wire::decode_profile_window(journal.read(key).payload);
+    ASSERT_TRUE(window);
+    for (const auto& row : window->rows) {
+      calls += row.calls;
+      time[row.lane] += row.time_ns;
+    }
+    for (const auto& row : window->earlier) time[row.lane] += row.time_ns;
+    most_listed = std::max(most_listed, window->under_way.size());
+  }
+  EXPECT_GT(packets, 10u);
+  EXPECT_EQ(calls, dies ? 2 * kProcesses : 0);
+  ASSERT_EQ(time.size(), kProcesses);
+  for (const auto& [lane, ns] : time) {
+    const auto expected = static_cast<double>(2 * (dies ? kHour : kHour + kSecond));
+    ASSERT_NEAR(static_cast<double>(ns), expected, static_cast<double>(2 * control.window_ns));
+  }
+  if (dies) {
+    EXPECT_EQ(collector.take_finished().size(), kProcesses);
+  } else {
+    EXPECT_EQ(most_listed, 2 * kProcesses) << "the last part lists all calls";
+  }
+}
+
+TEST(UnderWay, AnHourOfManyProcessesComesInPacketsOfLimitedSize) {
+  an_hour_of_many(false);
+  an_hour_of_many(true);
+}
+
 // ---- random programs ----
 
 struct Variety {

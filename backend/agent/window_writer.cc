@@ -145,7 +145,7 @@ bool WindowWriter::charge_open_calls(Drain& drain) {
         builder_.clear_under_way();
         return false;
       }
-      introduce(process, ring);
+      introduce(process, ring, drain);
       const auto recorded = next_recorded(process, ring, drain);
       const auto open = recorded ? recorded : published(process, ring, drain);
       if (!open) continue;
@@ -190,13 +190,16 @@ std::optional<WindowWriter::OpenUntil> WindowWriter::published(const WatchedProc
       {ring, cursor.open->function, begin, cursor.open->peer, cursor.open->comm}, until, ticks};
 }
 
-// Tells the builder where a predecessor has stopped.
-void WindowWriter::introduce(WatchedProcess& process, std::uint32_t ring) {
+// Tells the builder where a predecessor has stopped. A time in the future comes from before a step
+// of the clock, or from a hostile process. Then the thread counts from when this agent met it.
+void WindowWriter::introduce(WatchedProcess& process, std::uint32_t ring, const Drain& drain) {
   RingCursor& cursor = process.cursors[ring];
   if (std::exchange(cursor.is_introduced, true)) return;
   const RingProgress& progress = process.segment.progress(ring);
   if (progress.window_position == 0 && progress.charged_ns == 0) return;
-  builder_.resume(process.lane, ring, progress.charged_ns);
+  const bool is_possible = progress.charged_ns <= drain.run_now + SlewedLine::kJump;
+  builder_.resume(process.lane, ring,
+                  is_possible ? progress.charged_ns : drain.run_time(process.added_at));
 }
 
 void WindowWriter::note_begin(WatchedProcess& process, Nanos begin_ns, const Drain& drain) const {
@@ -240,7 +243,7 @@ std::span<const TimedRecord> WindowWriter::read_batch(const WatchedProcess& proc
 // known: then as many records are read as such a group can have.
 bool WindowWriter::read_ring(WatchedProcess& process, std::uint32_t ring, Drain& drain) {
   RingCursor& cursor = process.cursors[ring];
-  introduce(process, ring);
+  introduce(process, ring, drain);
   std::size_t room = RecordReader::kBatch;
   for (;;) {
     if (drain.is_spent() || builder_.is_full()) return false;
@@ -321,7 +324,7 @@ bool WindowWriter::count_last_calls(WatchedProcess& process, Drain& drain) {
     cursor.is_end_counted = true;
     const auto open = published(process, ring, drain);
     if (!open || pending_calls(process, open->call.function) == 0) continue;
-    introduce(process, ring);
+    introduce(process, ring, drain);
     note_begin(process, open->call.begin_ns, drain);
     builder_.end_open(process.lane, open->call, open->until);
   }

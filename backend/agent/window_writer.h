@@ -43,6 +43,10 @@ class WindowWriter {
   /// Sets the leaf's id, and drops the open window. Call it again only if the id has changed.
   void start(LeafId leaf);
 
+  /// The run's clock has stepped back and goes on from `run_time`. No time is lost by it, except of
+  /// calls that are under way: they end before they have begun.
+  void step_back(Nanos run_time) { builder_.step_back(run_time); }
+
   /// Reads the records of slices up to the present one, within the drain's budget, and journals due
   /// windows. Returns false when the journal is full.
   bool drain(Drain& drain);
@@ -82,7 +86,7 @@ class WindowWriter {
   std::optional<OpenUntil> next_recorded(WatchedProcess& process, std::uint32_t ring, Drain& drain);
   std::optional<OpenUntil> published(const WatchedProcess& process, std::uint32_t ring,
                                      Drain& drain) const;
-  void introduce(WatchedProcess& process, std::uint32_t ring);
+  void introduce(WatchedProcess& process, std::uint32_t ring, const Drain& drain);
   void note_begin(WatchedProcess& process, Nanos begin_ns, const Drain& drain) const;
   bool read_rings(Drain& drain);
   bool read_ring(WatchedProcess& process, std::uint32_t ring, Drain& drain);

@@ -30,6 +30,14 @@ struct LinePiece {
   bool operator==(const LinePiece&) const = default;
 };
 
+/// What a new offset has done to a line.
+enum class LineChange {
+  kNone,
+  kFirst,  ///< The line is set for the first time.
+  kSlew,
+  kStep,
+};
+
 /// A function from ns to ns. It never decreases, except in a step back of more than kJump. Not
 /// thread-safe.
 class SlewedLine {
@@ -53,8 +61,8 @@ class SlewedLine {
 
   /// Approaches the line `x + offset` from `from` on. No time after `from` may have been converted
   /// yet. The first call sets the whole line. A later call is ignored while a former change is
-  /// still under way, unless it is a step. Returns true if the line has changed.
-  bool aim(Nanos from, Nanos offset);
+  /// still under way, unless it is a step.
+  LineChange aim(Nanos from, Nanos offset);
 
   bool is_set() const noexcept { return !pieces_.empty(); }
   /// The line at `x`. Accepts any number without overflow. The line must be set.

@@ -133,6 +133,9 @@ class WindowBuilder {
   /// Continues the work of another builder: the thread's calls were counted up to
   /// `charged_until`, and records of the thread were taken.
   void resume(Lane lane, std::uint32_t thread, Nanos charged_until);
+  /// The run's clock has stepped back: it goes on from `run_time`. Each thread counts from there
+  /// on, as soon as it has a record or a call of a time that was counted before the step.
+  void step_back(Nanos run_time);
   /// Counts a call in which the process has died at `until`, and lists the call. It has no record.
   /// Its row is marked estimated, because the call might have taken longer.
   void end_open(Lane lane, const Open& call, Nanos until);
@@ -177,6 +180,8 @@ class WindowBuilder {
   struct ThreadTime {
     Nanos charged_until = 0;  // Calls are counted up to this time.
     bool is_resumed = false;
+    bool has_step = false;  // The clock has stepped back, and the thread has not followed yet.
+    Nanos step_to = 0;
     SliceRoom room;
   };
   struct Process {
@@ -194,6 +199,7 @@ class WindowBuilder {
                            std::uint64_t calls);
   wire::UnderWayRow listed(Lane lane, const Open& call) const;
   static ThreadTime& thread_of(Process& process, std::uint32_t thread);
+  static void follow_step(ThreadTime& thread, Nanos until);
   void charge(wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to);
   void charge_earlier(const wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to);
   std::uint64_t spread(wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to,

@@ -330,6 +330,55 @@ TEST(UnderWay, ALongCallKeepsItsBeginWhateverTheClocksLearn) {
   }
 }
 
+TEST(UnderWay, CallsAfterAStepBackOfTheClockHaveTheirTime) {
+  for (const bool is_replaced : {false, true}) {
+    SCOPED_TRACE(is_replaced);
+    MomentHost host;
+    host.now = 7200 * kSecond;
+    host.start();
+    host.drain_all();
+    host.begin(0, 1);
+    host.now += 10 * MomentHost::kMoment;
+    host.drain_all();  // The call is counted up to here.
+    host.offset = -3600 * kSecond;
+    host.drain_all();
+    host.now += 5 * kMillisecond;
+    if (is_replaced) host.start();
+    host.drain_all();
+    host.finish(0);
+    for (int i = 0; i < 100; ++i) {
+      host.now += 10;
+      host.begin(0, 2);
+      host.now += 3 * MomentHost::kMoment;
+      host.drain_all();
+      host.finish(0);
+    }
+    host.end();
+    std::map<std::uint16_t, std::uint64_t> sums;
+    for (const auto& [begin, functions] : host.times()) {
+      for (const auto& [function, time] : functions) sums[function] += time;
+    }
+    EXPECT_EQ(sums[2], static_cast<std::uint64_t>(300 * MomentHost::kMoment));
+    EXPECT_GE(sums[1], static_cast<std::uint64_t>(9 * MomentHost::kMoment));
+  }
+}
+
+TEST(UnderWay, AHostileProgressInTheFutureStopsNoTime) {
+  MomentHost host;
+  host.process().ring_at(0).charged_ns = 1'000'000 * kSecond;
+  host.start();
+  host.drain_all();
+  host.now += 10;
+  host.begin(0, 2);
+  host.now += 5 * MomentHost::kMoment;
+  host.drain_all();
+  host.finish(0);
+  host.end();
+  std::uint64_t sum = 0;
+  for (const auto& [begin, functions] : host.times()) sum += functions.at(2);
+  EXPECT_EQ(sum, static_cast<std::uint64_t>(5 * MomentHost::kMoment));
+}
+
 // All of it becomes known at once: the agent was stopped, or the ranks were not known before.
 void an_hour_of_many(bool dies) {
   SCOPED_TRACE(::testing::Message() << "dies " << dies);

@@ -299,6 +299,8 @@ bool WindowWriter::count_ended(Drain& drain) {
     if (!process.is_read(drain.control.chunks)) continue;
     const Nanos until =
         process.stopped_at != 0 ? drain.run_time(process.stopped_at) : drain.run_now;
+    // A slice that ends before the process would cut its last calls. It is over soon.
+    if (builder_.is_open() && builder_.end_ns() < until) continue;
     if (!builder_.is_open()) open_slice(slice_of(drain.run_now, drain.control.window_ns), drain);
     if (builder_.is_full()) return false;
     if (!std::exchange(process.is_end_told, true)) {

@@ -330,6 +330,35 @@ TEST(UnderWay, ALongCallKeepsItsBeginWhateverTheClocksLearn) {
   }
 }
 
+// The agent's budget does not reach the slice in which the process has died.
+TEST(UnderWay, ALastCallCountsWholeIfTheSlicesLagBehind) {
+  for (std::size_t budget = 1; budget <= 12; ++budget) {
+    SCOPED_TRACE(budget);
+    MomentHost host({.records_per_drain = budget});
+    for (int i = 0; i < 10; ++i) {
+      host.begin(0, 1);
+      host.now += MomentHost::kMoment / 2;
+      host.finish(0);
+    }
+    host.begin(0, kLastCall);
+    const Nanos began = host.now;
+    host.now += 10 * MomentHost::kMoment + 123;
+    const Nanos died = host.now;
+    host.collector().process_ended(kOnly);
+    for (int i = 0; i < 100; ++i) {
+      host.now += 50 * kMicrosecond;
+      host.drain_all();
+    }
+    EXPECT_EQ(host.collector().take_finished().size(), 1u);
+    std::uint64_t sum = 0;
+    for (const auto& [begin, functions] : host.times()) {
+      const auto last = functions.find(kLastCall);
+      if (last != functions.end()) sum += last->second;
+    }
+    EXPECT_EQ(sum, static_cast<std::uint64_t>(died - began));
+  }
+}
+
 TEST(UnderWay, CallsAfterAStepBackOfTheClockHaveTheirTime) {
   for (const bool is_replaced : {false, true}) {
     SCOPED_TRACE(is_replaced);

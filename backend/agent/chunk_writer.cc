@@ -99,6 +99,7 @@ void ChunkWriter::add_ring(const WatchedProcess& process, std::uint32_t ring, Dr
     mark.to.chunk_events += count;
   }
   if (mark.to.chunk_position == before) return;
+  mark.to.chunk_end_ns = order.last_end();
   draft.progress.rings.push_back(mark);
   orders_.push_back({ring, order});
 }

@@ -408,6 +408,7 @@ void WindowWriter::fill_accounts(wire::ProfileWindow& window, Progress& progress
       if (position <= mark.to.window_position && charged <= mark.to.charged_ns) continue;
       mark.to.window_position = std::max(mark.to.window_position, position);
       mark.to.charged_ns = std::max(mark.to.charged_ns, charged);
+      mark.to.window_end_ns = process.cursors[ring].order.last_end();
       const KnownBegin& begin = process.cursors[ring].begins.last();
       mark.to.open_begin = begin.ticks;
       mark.to.open_begin_ns = begin.begin_ns;

@@ -199,7 +199,10 @@ struct alignas(64) ThreadRing {
   std::uint64_t chunk_calls;   ///< Sum of `calls` of these records.
   /// Time of the run up to which the thread's calls are counted in the times of journalled windows.
   std::int64_t charged_ns;
-  std::uint64_t pad2[2];
+  /// When the last of the records ended that are in journalled windows, and in chunks; time of the
+  /// run.
+  std::int64_t window_end_ns;
+  std::int64_t chunk_end_ns;
 
   // Written by the thread: record n is in block `block_of[n / B % 64]`. The entry is set before the
   // first record in that block is published.

@@ -330,6 +330,41 @@ TEST(UnderWay, ALongCallKeepsItsBeginWhateverTheClocksLearn) {
   }
 }
 
+TEST(UnderWay, TheOrderOfAThreadOutlivesTheAgent) {
+  MomentHost host;
+  const auto write = [&host](Nanos begin, Nanos end) {
+    testing::HandMadeCall call;
+    call.function = 1;
+    call.begin = static_cast<std::uint64_t>(begin);
+    call.end = static_cast<std::uint64_t>(end);
+    host.process().write(0, call);
+  };
+  const Nanos began = host.now;
+  write(began, began + 200);
+  host.now += 3 * MomentHost::kMoment;
+  host.drain_all();
+  host.now += kSecond;  // The chunk is due.
+  host.drain_all();
+  host.start();
+  write(began + 190, began + 250);  // The counter of its processor is behind.
+  host.end();
+  const auto events = host.events();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[1].begin_ns, began + 200);
+  std::uint64_t longest = 0, shortest = ~0ull, sum = 0;
+  for (const auto& window : host.windows()) {
+    for (const auto& row : window.rows) {
+      longest = std::max(longest, row.max_ns);
+      if (row.calls != 0) shortest = std::min(shortest, row.min_ns);
+      sum += row.time_ns;
+    }
+    for (const auto& row : window.earlier) sum += row.time_ns;
+  }
+  EXPECT_EQ(longest, 200u);
+  EXPECT_EQ(shortest, 50u);
+  EXPECT_EQ(sum, 250u);
+}
+
 // The agent's budget does not reach the slice in which the process has died.
 TEST(UnderWay, ALastCallCountsWholeIfTheSlicesLagBehind) {
   for (std::size_t budget = 1; budget <= 12; ++budget) {

@@ -132,8 +132,8 @@ void WindowWriter::note_open(const WatchedProcess& process, std::uint32_t ring,
   open_since_ = std::min(open_since_, since);
 }
 
-// False: the window is full. The next part goes on where this one has stopped, since what was
-// counted does not count again. Only the last part lists the calls.
+// False: the window is full, or the drain's budget is spent. The next part goes on where this one
+// has stopped, since what was counted does not count again. Only the last part lists the calls.
 bool WindowWriter::charge_open_calls(Drain& drain) {
   builder_.clear_under_way();
   has_open_calls_ = false;
@@ -146,7 +146,17 @@ bool WindowWriter::charge_open_calls(Drain& drain) {
         return false;
       }
       introduce(process, ring, drain);
-      const auto recorded = next_recorded(process, ring, drain);
+      auto recorded = next_recorded(process, ring, drain);
+      // Records of the slice that were written since the rings were read.
+      while (recorded && recorded->until < builder_.end_ns()) {
+        const std::uint64_t position = process.cursors[ring].position;
+        if (!read_ring(process, ring, drain)) {
+          builder_.clear_under_way();
+          return false;
+        }
+        if (process.cursors[ring].position == position) break;
+        recorded = next_recorded(process, ring, drain);
+      }
       const auto open = recorded ? recorded : published(process, ring, drain);
       if (!open) continue;
       note_begin(process, open->call.begin_ns, drain);
@@ -158,8 +168,9 @@ bool WindowWriter::charge_open_calls(Drain& drain) {
   return true;
 }
 
-// The call of the next record, which has ended after the slice. Calls of a thread follow each
-// other: if it has begun after the slice too, then the thread was in none at the slice's end.
+// The call of the next record. It has ended after the slice, unless the record was written since
+// the rings were read. Calls of a thread follow each other: if it has begun after the slice too,
+// then the thread was in none at the slice's end.
 std::optional<WindowWriter::OpenUntil> WindowWriter::next_recorded(WatchedProcess& process,
                                                                    std::uint32_t ring,
                                                                    Drain& drain) {

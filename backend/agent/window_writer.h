@@ -31,8 +31,8 @@ namespace xylem::backend {
 /// When a slice is over, its last window also gets the time of the calls that are under way at the
 /// slice's end. For each thread this is the call of its next record, if it began before the slice's
 /// end. Without such a record, it is the call that the thread has published. The published calls
-/// are read after the slice's end and before the records. So no call is missed, and none counts
-/// twice.
+/// are read after the slice's end and before the records. A call is missed only in the moment
+/// between its slot and its record. Its part then comes as an earlier row. No call counts twice.
 class WindowWriter {
  public:
   /// A window is sealed when it has reached about `window_bytes`. A single call that nobody has

@@ -122,8 +122,10 @@ class WindowBuilder {
     std::uint32_t comm = capture::kNoComm;
   };
   /// Counts the time of an open call up to `until`, at most up to the slice's end, and lists the
-  /// call as under way. Time that was counted before is not counted again. Call it when the slice
-  /// is over, once for each thread that was in a call at the slice's end.
+  /// call as under way. Time that was counted before is not counted again. Does nothing if the call
+  /// begins at `until` or later, or if `until` is not after the slice's begin: then it is not known
+  /// whether the thread was in the call in this slice. Call it when the slice is over, once for
+  /// each thread that was in a call at the slice's end.
   void charge_open(Lane lane, const Open& call, Nanos until);
   /// Empties the list of calls under way, so that it can be made again. Calls of end_open() stay.
   void clear_under_way() { under_way_.clear(); }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -49,7 +50,10 @@ class MomentHost {
     journal_ = std::make_unique<Journal>(*Journal::open(memory_.bytes()));
     CollectorOptions options;
     options.records_per_drain = options_.records_per_drain;
-    options.clock = [this] { return now; };
+    options.clock = [this] {
+      if (on_clock) on_clock();
+      return now;
+    };
     options.read_pair = [this] {  // Each reading is off by up to 50 ns.
       return TickPair{ticks(), now + static_cast<Nanos>(jitter_() % 101) - 50, 50};
     };
@@ -151,6 +155,7 @@ class MomentHost {
   HandMadeSegment& process() { return process_; }
   Collector& collector() { return *collector_; }
 
+  std::function<void()> on_clock;  // Whenever the collector reads its clock.
   Nanos now = 50 * kMillisecond;
   Nanos offset = 0;
 
@@ -363,6 +368,52 @@ TEST(UnderWay, TheOrderOfAThreadOutlivesTheAgent) {
   EXPECT_EQ(longest, 200u);
   EXPECT_EQ(shortest, 50u);
   EXPECT_EQ(sum, 250u);
+}
+
+// The collector reads its clock in the middle of a drain: there the thread goes on.
+TEST(UnderWay, ACallThatReturnsDuringTheDrainIsNotListed) {
+  for (int when = 1; when <= 4; ++when) {
+    SCOPED_TRACE(when);
+    MomentHost host;
+    const Nanos began = host.now;
+    const Nanos slice_end = began + MomentHost::kMoment;
+    const auto write = [&host](std::uint32_t thread, std::uint16_t function, Nanos begin, Nanos end,
+                               bool is_counted) {
+      testing::HandMadeCall call;
+      call.function = function;
+      call.begin = static_cast<std::uint64_t>(begin);
+      call.end = static_cast<std::uint64_t>(end);
+      call.is_counted = is_counted;
+      host.process().write(thread, call);
+    };
+    host.begin(0, 2);
+    write(1, 1, began + 10, began + 20, false);
+    host.now = slice_end + 200'000;
+    int reads = 0;
+    host.on_clock = [&] {
+      if (++reads != when) return;
+      host.process().take_back(0);
+      write(0, 2, began, began + 400'000, true);
+      write(0, 3, began + 500'000, slice_end + 100'000, false);
+    };
+    std::ignore = host.drain();
+    ASSERT_GE(reads, when);
+    const auto windows = host.windows();
+    ASSERT_FALSE(windows.empty());
+    const wire::ProfileWindow& window = windows.front();
+    ASSERT_EQ(window.begin_ns, began);
+    ASSERT_EQ(window.under_way.size(), 1u);
+    EXPECT_EQ(window.under_way[0].function, FunctionId{3});
+    std::map<std::uint16_t, std::uint64_t> times, calls;
+    for (const auto& row : window.rows) {
+      times[raw(row.function)] = row.time_ns;
+      calls[raw(row.function)] = row.calls;
+    }
+    EXPECT_EQ(times[2], 400'000u);
+    EXPECT_EQ(calls[2], 1u);
+    EXPECT_EQ(times[3], static_cast<std::uint64_t>(slice_end - began - 500'000));
+    EXPECT_EQ(calls[3], 0u);
+  }
 }
 
 // The agent's budget does not reach the slice in which the process has died.

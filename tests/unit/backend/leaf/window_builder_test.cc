@@ -328,6 +328,16 @@ TEST(WindowBuilder, ChargesACallOnceHoweverOftenItIsTold) {
   EXPECT_FALSE(builder.build().under_way[0].peer || builder.build().under_way[0].comm);
 }
 
+TEST(WindowBuilder, ACallOfBeforeOrAfterTheSliceIsNotUnderWayInIt) {
+  WindowBuilder builder = opened(2);
+  const WindowBuilder::Open call{0, FunctionId{2}, 200, -1, capture::kNoComm};
+  builder.charge_open(Lane{1}, call, builder.begin_ns());
+  const WindowBuilder::Open later{0, FunctionId{2}, builder.end_ns(), -1, capture::kNoComm};
+  builder.charge_open(Lane{1}, later, builder.end_ns() + 5);
+  EXPECT_TRUE(builder.empty());
+  EXPECT_EQ(builder.charged_until(Lane{1}, 0), 0);
+}
+
 TEST(WindowBuilder, TimeThatNobodyChargedGoesToTheSlicesInWhichItPassed) {
   WindowBuilder builder = opened(4);
   builder.add(Lane{1}, std::vector{timed_call(2, 130, 1010)}, true);

@@ -65,7 +65,10 @@ bool ChunkWriter::write_chunk(WatchedProcess& process, Drain& drain) {
   draft.packet.payload = encoder_.encode(events_);
   if (!packets_.write(draft, drain.now)) return false;
   processes_.apply(draft.progress);
-  for (const RingOrder& ring : orders_) process.chunk_order[ring.ring] = ring.order;
+  for (const RingOrder& ring : orders_) {
+    process.chunk_order[ring.ring] = ring.order;
+    process.cursors[ring.ring].begins.forget_before(ring.order.last_begin());
+  }
   process.chunk_since = 0;
   return true;
 }
@@ -75,6 +78,7 @@ void ChunkWriter::add_ring(const WatchedProcess& process, std::uint32_t ring, Dr
   RingMark mark{process.lane, ring, process.segment.progress(ring)};
   const std::uint64_t before = mark.to.chunk_position;
   ThreadOrder order = process.chunk_order[ring];
+  const KnownBegins& begins = process.cursors[ring].begins;
   while (events_.size() < wire::kMaxChunkEvents) {
     const std::size_t room = std::min(wire::kMaxChunkEvents - events_.size(), batch_.size());
     const std::span<Record> batch(batch_.data(), room);
@@ -84,7 +88,8 @@ void ChunkWriter::add_ring(const WatchedProcess& process, std::uint32_t ring, Dr
     std::uint64_t calls = 0;
     for (const Record& record : batch.first(count)) {
       const auto [mapped_begin, mapped_end] = times.of(record);
-      const auto [begin, end] = order.next(record, mapped_begin, mapped_end);
+      const Nanos known_begin = std::min(begins.of(record.begin, mapped_begin), mapped_end);
+      const auto [begin, end] = order.next(record, known_begin, mapped_end);
       events_.push_back(event_of(record, begin, end, ring));
       calls += events_.back().calls;
     }
@@ -94,6 +99,7 @@ void ChunkWriter::add_ring(const WatchedProcess& process, std::uint32_t ring, Dr
     mark.to.chunk_events += count;
   }
   if (mark.to.chunk_position == before) return;
+  mark.to.chunk_end_ns = order.last_end();
   draft.progress.rings.push_back(mark);
   orders_.push_back({ring, order});
 }

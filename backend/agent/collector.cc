@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+
 namespace xylem::backend {
 namespace {
 
@@ -65,8 +67,18 @@ void Collector::configure(LeafId leaf, const wire::Control& control) {
 DrainOutcome Collector::drain(Nanos now) { return work(now, false); }
 DrainOutcome Collector::flush(Nanos now) { return work(now, true); }
 
+void Collector::follow_clock(Nanos now) {
+  const Nanos at = now + RunClock::kLead;
+  const Nanos before = clock_.is_set() ? clock_.to_run(at) : 0;
+  if (clock_.follow(now, offset_ns_, control_.epoch_ns) != LineChange::kStep) return;
+  const Nanos after = clock_.to_run(at);
+  log(Level::kWarn, "the run's clock was wrong on this host and steps",
+      {{"by_ms", (after - before) / kMillisecond}});
+  if (after < before) windows_.step_back(after);
+}
+
 Drain Collector::begin(Nanos now, bool everything) {
-  clock_.follow(now, offset_ns_, control_.epoch_ns);
+  follow_clock(now);
   journal_.remember(memo_of(records_.ticks(), clock_));
   Drain drain{.leaf = leaf_, .control = control_, .clock = clock_};
   drain.now = now;
@@ -99,8 +111,12 @@ bool Collector::write_all(Drain& drain) {
       !losses_.drain(drain)) {
     return false;
   }
-  windows_.count_ended(drain);
-  return !drain.everything || windows_.drain(drain);
+  for (;;) {
+    const bool is_all = windows_.count_ended(drain);
+    if (is_all && !drain.everything) return true;
+    if (!windows_.drain(drain)) return false;
+    if (is_all) return true;
+  }
 }
 
 double Collector::fullest_ring(const Drain& drain) {

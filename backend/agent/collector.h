@@ -147,6 +147,7 @@ class Collector {
  private:
   DrainOutcome work(Nanos now, bool everything);
   bool write_all(Drain& drain);
+  void follow_clock(Nanos now);
   Drain begin(Nanos now, bool everything);
   void stop(WatchedProcess& process) const;
   double fullest_ring(const Drain& drain);

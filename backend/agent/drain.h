@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "backend/leaf/run_clock.h"
 #include "base/clock.h"
@@ -25,11 +26,11 @@ struct Drain {
   /// Run time when the drain last read records. All records that it has read ended before this
   /// time.
   Nanos read_at = 0;
-  /// Run time when the drain first looked at the calls under way; 0: not yet. It is later than
-  /// `run_now`. Two clocks may have told it, see RecordReader::look_time().
-  bool has_looked = false;
-  Nanos looked_at_ticks = 0;
-  Nanos looked_at_monotonic = 0;
+  bool has_looked = false;  ///< The drain has read the calls under way.
+  /// Run time just before it read them, as the tick counter and as the monotonic clock tell it;
+  /// empty: no process with this clock was looked at. See RecordReader::look_time().
+  std::optional<Nanos> looked_at_ticks = std::nullopt;
+  std::optional<Nanos> looked_at_monotonic = std::nullopt;
   std::uint64_t round = 0;  ///< Number of this drain, from 1.
   /// True in a flush: everything is read and sealed, whatever its age. Every process has ended, or
   /// its later records are ignored.

@@ -46,12 +46,12 @@ std::size_t RecordReader::read(const WatchedProcess& process, std::uint32_t ring
 
 Nanos RecordReader::look_time(const WatchedProcess& process, Drain& drain) const {
   const bool by_ticks = uses_ticks(process);
-  Nanos& known = by_ticks ? drain.looked_at_ticks : drain.looked_at_monotonic;
-  if (known == 0) {
+  std::optional<Nanos>& known = by_ticks ? drain.looked_at_ticks : drain.looked_at_monotonic;
+  if (!known) {
     known = drain.run_time(by_ticks ? ticks_.to_monotonic(read_pair_().ticks) : clock_());
-    if (!drain.everything) drain.read_at = std::max(drain.read_at, known);
+    if (!drain.everything) drain.read_at = std::max(drain.read_at, *known);
   }
-  return known;
+  return *known;
 }
 
 RunTimes RecordReader::times_of(const WatchedProcess& process, const Drain& drain) const {

@@ -151,6 +151,10 @@ void Segment::read_progress() {
     to.chunk_events = from.chunk_events;
     to.chunk_calls = from.chunk_calls;
     to.charged_ns = std::max<std::int64_t>(0, from.charged_ns);
+    to.window_end_ns = std::max<std::int64_t>(0, from.window_end_ns);
+    to.chunk_end_ns = std::max<std::int64_t>(0, from.chunk_end_ns);
+    to.open_begin = from.open_begin;
+    to.open_begin_ns = std::max<std::int64_t>(0, from.open_begin_ns);
   }
 }
 
@@ -354,12 +358,22 @@ void Segment::advance(std::uint32_t ring, const RingProgress& to) {
   at.chunk_events = std::max(at.chunk_events, to.chunk_events);
   at.chunk_calls = std::max(at.chunk_calls, to.chunk_calls);
   at.charged_ns = std::max(at.charged_ns, to.charged_ns);
+  at.window_end_ns = std::max(at.window_end_ns, to.window_end_ns);
+  at.chunk_end_ns = std::max(at.chunk_end_ns, to.chunk_end_ns);
+  if (to.open_begin > at.open_begin) {
+    at.open_begin = to.open_begin;
+    at.open_begin_ns = to.open_begin_ns;
+  }
   ThreadRing& shared = ring_at(ring);
   shared.window_position = at.window_position;
   shared.chunk_position = at.chunk_position;
   shared.chunk_events = at.chunk_events;
   shared.chunk_calls = at.chunk_calls;
   shared.charged_ns = at.charged_ns;
+  shared.window_end_ns = at.window_end_ns;
+  shared.chunk_end_ns = at.chunk_end_ns;
+  shared.open_begin = at.open_begin;
+  shared.open_begin_ns = at.open_begin_ns;
   shared.tail.store(std::min(at.window_position, at.chunk_position), std::memory_order_release);
 }
 

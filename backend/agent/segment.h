@@ -121,8 +121,8 @@ class Segment {
   // The other values are read from the segment each time. ----
   const RingProgress& progress(std::uint32_t ring) const { return progress_[ring]; }
   /// Raises each number of the ring's progress to the number in `to`, if the number in `to` is
-  /// larger. Then the process may overwrite records that are in both windows and chunks.
-  /// Idempotent.
+  /// larger. `open_begin_ns` goes with `open_begin`. Then the process may overwrite records that
+  /// are in both windows and chunks. Idempotent.
   void advance(std::uint32_t ring, const RingProgress& to);
   std::uint64_t windowed_calls(FunctionId function) const;
   void advance_windowed(FunctionId function, std::uint64_t calls);

@@ -15,6 +15,10 @@ WatchedProcess::WatchedProcess(Lane number, Segment mapped, Nanos now)
       chunk_order(capture::kMaxThreads) {
   for (std::uint32_t ring = 0; ring < capture::kMaxThreads; ++ring) {
     cursors[ring].position = segment.progress(ring).window_position;
+    cursors[ring].order = ThreadOrder(segment.progress(ring).window_end_ns);
+    chunk_order[ring] = ThreadOrder(segment.progress(ring).chunk_end_ns);
+    cursors[ring].begins.add(segment.progress(ring).open_begin,
+                             segment.progress(ring).open_begin_ns);
     is_continued |= cursors[ring].position != 0 || segment.progress(ring).charged_ns != 0;
   }
 }

@@ -17,6 +17,47 @@
 
 namespace xylem::backend {
 
+/// The begin of a call, in ticks and as the time of the run that they were converted to.
+struct KnownBegin {
+  std::uint64_t ticks = 0;
+  Nanos begin_ns = 0;
+};
+
+/// The begins of the calls of a thread that were counted while they were under way. Each of these
+/// calls keeps its begin, even if it lasts longer than the clocks know their past. Pure.
+class KnownBegins {
+ public:
+  /// Number of calls that are kept. Chunks are behind windows, so they need more than the last
+  /// call. If there are more, the oldest of them and the last one are worth most: the clocks still
+  /// know the begins of the others.
+  static constexpr std::size_t kMaxCalls = 8;
+
+  void add(std::uint64_t ticks, Nanos begin_ns) {
+    if (ticks <= last_.ticks) return;
+    if (last_.ticks != 0) earlier_.push_back(last_);
+    if (earlier_.size() >= kMaxCalls) earlier_.pop_back();
+    last_ = {ticks, begin_ns};
+  }
+  /// The last call; ticks 0: there was none.
+  const KnownBegin& last() const noexcept { return last_; }
+  /// Forgets calls that began before these ticks, except the last one.
+  void forget_before(std::uint64_t ticks) {
+    std::erase_if(earlier_, [ticks](const KnownBegin& call) { return call.ticks < ticks; });
+  }
+  /// The begin of the call that began at these ticks; `otherwise` if it was never under way.
+  Nanos of(std::uint64_t ticks, Nanos otherwise) const {
+    if (ticks == last_.ticks && ticks != 0) return last_.begin_ns;
+    for (const KnownBegin& call : earlier_) {
+      if (call.ticks == ticks) return call.begin_ns;
+    }
+    return otherwise;
+  }
+
+ private:
+  std::vector<KnownBegin> earlier_;
+  KnownBegin last_;
+};
+
 /// Position up to which the records of one ring have been read into windows.
 struct RingCursor {
   std::uint64_t position = 0;  ///< Number of the next record to read into the open window.
@@ -27,9 +68,12 @@ struct RingCursor {
   std::uint64_t held_count = 0;
   std::uint64_t held_round = 0;
   ThreadOrder order;           ///< Of the records that are read into windows.
+  KnownBegins begins;          ///< Of calls under way. ChunkWriter forgets those it has read.
   bool is_introduced = false;  ///< The window builder knows what a predecessor has counted.
   /// The thread's call under way at the last look; empty if it was in none.
   std::optional<OpenCall> open;
+  /// The process has ended, and the open window or a journalled one has the thread's last call.
+  bool is_end_counted = false;
 };
 
 /// A watched process. The writers of a Collector share it. Each writer changes only the part that
@@ -70,7 +114,8 @@ struct WatchedProcess {
   /// True if the open window includes the process's pending calls: its calls without a record
   /// (capture/core/ring.h). They are added after the process has ended, so this window is its last.
   bool final_counted = false;
-  wire::AccountRow told;  ///< Account of the process in the last window that reported it.
+  bool is_end_told = false;  ///< The log says how the process ended.
+  wire::AccountRow told;     ///< Account of the process in the last window that reported it.
 
   // SilenceWatch.
   Silence silence;

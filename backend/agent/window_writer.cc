@@ -19,6 +19,7 @@ WindowWriter::WindowWriter(PacketWriter& packets, const RecordReader& records,
       silence_(silence),
       processes_(processes),
       window_bytes_(window_bytes),
+      builder_(LeafId{}, WindowBuilder::Overlap::kCountsOnce, window_bytes),
       batch_(WindowBuilder::kLargestGroup),
       timed_(WindowBuilder::kLargestGroup) {}
 
@@ -30,9 +31,8 @@ bool WindowWriter::drain(Drain& drain) {
     const bool is_past = drain.everything || builder_.end_ns() <= drain.run_now;
     if (is_past) look(drain);  // Before the records are read.
     const bool all_read = read_rings(drain);
-    const bool over = all_read && is_past;
-    if (over) charge_open_calls(drain);
-    const bool early = is_any_filling() || builder_.approximate_bytes() >= window_bytes_;
+    const bool over = all_read && is_past && charge_open_calls(drain);
+    const bool early = is_any_filling() || builder_.is_full();
     if (!is_worth_sealing()) {
       if (over) builder_.close();
       return true;
@@ -101,7 +101,7 @@ void WindowWriter::open_slice(std::uint64_t slice, const Drain& drain) {
 // ---- calls under way ----
 
 void WindowWriter::start(LeafId leaf) {
-  builder_ = WindowBuilder(leaf);
+  builder_ = WindowBuilder(leaf, WindowBuilder::Overlap::kCountsOnce, window_bytes_);
   for (auto& [lane, process] : processes_) {
     for (RingCursor& cursor : process.cursors) cursor.is_introduced = false;
   }
@@ -132,26 +132,45 @@ void WindowWriter::note_open(const WatchedProcess& process, std::uint32_t ring,
   open_since_ = std::min(open_since_, since);
 }
 
-void WindowWriter::charge_open_calls(Drain& drain) {
+// False: the window is full, or the drain's budget is spent. The next part goes on where this one
+// has stopped, since what was counted does not count again. Only the last part lists the calls.
+bool WindowWriter::charge_open_calls(Drain& drain) {
   builder_.clear_under_way();
   has_open_calls_ = false;
   open_since_ = drain.run_now;
   for (auto& [lane, process] : processes_) {
     if (!records_.is_readable(process, drain)) continue;
     for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
-      introduce(process, ring);
-      const auto recorded = next_recorded(process, ring, drain);
+      if (builder_.is_full()) {
+        builder_.clear_under_way();
+        return false;
+      }
+      introduce(process, ring, drain);
+      auto recorded = next_recorded(process, ring, drain);
+      // Records of the slice that were written since the rings were read.
+      while (recorded && recorded->until < builder_.end_ns()) {
+        const std::uint64_t position = process.cursors[ring].position;
+        if (!read_ring(process, ring, drain)) {
+          builder_.clear_under_way();
+          return false;
+        }
+        if (process.cursors[ring].position == position) break;
+        recorded = next_recorded(process, ring, drain);
+      }
       const auto open = recorded ? recorded : published(process, ring, drain);
       if (!open) continue;
       note_begin(process, open->call.begin_ns, drain);
+      process.cursors[ring].begins.add(open->begin_ticks, open->call.begin_ns);
       builder_.charge_open(lane, open->call, open->until);
       if (!recorded && !process.ended) note_open(process, ring, *open);
     }
   }
+  return true;
 }
 
-// The call of the next record, which has ended after the slice. Calls of a thread follow each
-// other: if it has begun after the slice too, then the thread was in none at the slice's end.
+// The call of the next record. It has ended after the slice, unless the record was written since
+// the rings were read. Calls of a thread follow each other: if it has begun after the slice too,
+// then the thread was in none at the slice's end.
 std::optional<WindowWriter::OpenUntil> WindowWriter::next_recorded(WatchedProcess& process,
                                                                    std::uint32_t ring,
                                                                    Drain& drain) {
@@ -161,7 +180,8 @@ std::optional<WindowWriter::OpenUntil> WindowWriter::next_recorded(WatchedProces
     const FunctionId function{
         std::min<std::uint16_t>(timed.record.function, std::uint16_t{capture::kMaxFunctions - 1})};
     return OpenUntil{{ring, function, timed.begin_ns, timed.record.peer, timed.record.comm},
-                     timed.end_ns};
+                     timed.end_ns,
+                     timed.record.begin};
   }
   return std::nullopt;
 }
@@ -174,19 +194,23 @@ std::optional<WindowWriter::OpenUntil> WindowWriter::published(const WatchedProc
   Nanos until = records_.look_time(process, drain) - RecordReader::kSettled;
   if (process.stopped_at != 0) until = std::min(until, drain.run_time(process.stopped_at));
   RunTimes times = records_.times_of(process, drain);
-  const Nanos begin = cursor.order.after_last(times.of(cursor.open->begin));
+  const std::uint64_t ticks = cursor.open->begin;
+  const Nanos begin = cursor.order.after_last(cursor.begins.of(ticks, times.of(ticks)));
   if (begin >= until) return std::nullopt;
-  return OpenUntil{{ring, cursor.open->function, begin, cursor.open->peer, cursor.open->comm},
-                   until};
+  return OpenUntil{
+      {ring, cursor.open->function, begin, cursor.open->peer, cursor.open->comm}, until, ticks};
 }
 
-// Tells the builder where a predecessor has stopped.
-void WindowWriter::introduce(WatchedProcess& process, std::uint32_t ring) {
+// Tells the builder where a predecessor has stopped. A time in the future comes from before a step
+// of the clock, or from a hostile process. Then the thread counts from when this agent met it.
+void WindowWriter::introduce(WatchedProcess& process, std::uint32_t ring, const Drain& drain) {
   RingCursor& cursor = process.cursors[ring];
   if (std::exchange(cursor.is_introduced, true)) return;
   const RingProgress& progress = process.segment.progress(ring);
   if (progress.window_position == 0 && progress.charged_ns == 0) return;
-  builder_.resume(process.lane, ring, progress.charged_ns);
+  const bool is_possible = progress.charged_ns <= drain.run_now + SlewedLine::kJump;
+  builder_.resume(process.lane, ring,
+                  is_possible ? progress.charged_ns : drain.run_time(process.added_at));
 }
 
 void WindowWriter::note_begin(WatchedProcess& process, Nanos begin_ns, const Drain& drain) const {
@@ -214,11 +238,13 @@ std::span<const TimedRecord> WindowWriter::read_batch(const WatchedProcess& proc
   const std::size_t count = records_.read(process, ring, process.cursors[ring].position,
                                           std::span(batch_).first(room), drain);
   RunTimes times = records_.times_of(process, drain);
+  const KnownBegin& known = process.cursors[ring].begins.last();
   ThreadOrder order = process.cursors[ring].order;
   for (std::size_t i = 0; i < count; ++i) {
     timed_[i].record = batch_[i];
     timed_[i].record.thread = ring;
-    const auto [begin, end] = times.of(batch_[i]);
+    auto [begin, end] = times.of(batch_[i]);
+    if (batch_[i].begin == known.ticks && known.ticks != 0) begin = std::min(known.begin_ns, end);
     std::tie(timed_[i].begin_ns, timed_[i].end_ns) = order.next(batch_[i], begin, end);
   }
   return std::span<const TimedRecord>(timed_).first(count);
@@ -228,10 +254,10 @@ std::span<const TimedRecord> WindowWriter::read_batch(const WatchedProcess& proc
 // known: then as many records are read as such a group can have.
 bool WindowWriter::read_ring(WatchedProcess& process, std::uint32_t ring, Drain& drain) {
   RingCursor& cursor = process.cursors[ring];
-  introduce(process, ring);
+  introduce(process, ring, drain);
   std::size_t room = RecordReader::kBatch;
   for (;;) {
-    if (drain.is_spent() || builder_.approximate_bytes() >= window_bytes_) return false;
+    if (drain.is_spent() || builder_.is_full()) return false;
     const std::span<const TimedRecord> batch = read_batch(process, ring, room, drain);
     if (batch.empty()) return true;
     // A call's completions are written within microseconds: a group that did not grow between two
@@ -250,6 +276,7 @@ bool WindowWriter::read_ring(WatchedProcess& process, std::uint32_t ring, Drain&
     cursor.position += taken;
     drain.spend(taken);
     const std::size_t left = batch.size() - taken;
+    if (left != 0 && builder_.is_full()) return false;
     if (left == 0) {
       if (is_all) return true;
       room = RecordReader::kBatch;
@@ -277,28 +304,44 @@ bool WindowWriter::is_any_filling() const {
   return false;
 }
 
-void WindowWriter::count_ended(Drain& drain) {
+bool WindowWriter::count_ended(Drain& drain) {
   for (auto& [lane, process] : processes_) {
     if (!process.ended || process.final_counted || !records_.is_readable(process, drain)) continue;
     if (!process.is_read(drain.control.chunks)) continue;
-    if (!builder_.is_open()) open_slice(slice_of(drain.run_now, drain.control.window_ns), drain);
-    tell_sudden_end(process.segment, whereabouts(process.segment, builder_, lane));
     const Nanos until =
         process.stopped_at != 0 ? drain.run_time(process.stopped_at) : drain.run_now;
-    look(drain);
-    for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
-      const auto open = published(process, ring, drain);
-      if (!open || pending_calls(process, open->call.function) == 0) continue;
-      introduce(process, ring);
-      note_begin(process, open->call.begin_ns, drain);
-      builder_.end_open(lane, open->call, open->until);
+    // A slice that ends before the process would cut its last calls. It is over soon.
+    if (builder_.is_open() && builder_.end_ns() < until) continue;
+    if (!builder_.is_open()) open_slice(slice_of(drain.run_now, drain.control.window_ns), drain);
+    if (builder_.is_full()) return false;
+    if (!std::exchange(process.is_end_told, true)) {
+      tell_sudden_end(process.segment, whereabouts(process.segment, builder_, lane));
     }
+    look(drain);
+    if (!count_last_calls(process, drain)) return false;
     for (const FunctionId function : process.segment.function_ids()) {
       const std::uint64_t pending = pending_calls(process, function);
       if (pending != 0) builder_.add_calls(lane, function, pending, until);
     }
     process.final_counted = true;
   }
+  return true;
+}
+
+// The calls in which the threads were. False: the window is full.
+bool WindowWriter::count_last_calls(WatchedProcess& process, Drain& drain) {
+  for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
+    RingCursor& cursor = process.cursors[ring];
+    if (cursor.is_end_counted) continue;
+    if (builder_.is_full()) return false;
+    cursor.is_end_counted = true;
+    const auto open = published(process, ring, drain);
+    if (!open || pending_calls(process, open->call.function) == 0) continue;
+    introduce(process, ring, drain);
+    note_begin(process, open->call.begin_ns, drain);
+    builder_.end_open(process.lane, open->call, open->until);
+  }
+  return true;
 }
 
 std::uint64_t WindowWriter::pending_calls(const WatchedProcess& process,
@@ -376,6 +419,10 @@ void WindowWriter::fill_accounts(wire::ProfileWindow& window, Progress& progress
       if (position <= mark.to.window_position && charged <= mark.to.charged_ns) continue;
       mark.to.window_position = std::max(mark.to.window_position, position);
       mark.to.charged_ns = std::max(mark.to.charged_ns, charged);
+      mark.to.window_end_ns = process.cursors[ring].order.last_end();
+      const KnownBegin& begin = process.cursors[ring].begins.last();
+      mark.to.open_begin = begin.ticks;
+      mark.to.open_begin_ns = begin.begin_ns;
       if (!drain.control.chunks)
         mark.to.chunk_position = std::max(mark.to.chunk_position, position);
       progress.rings.push_back(mark);

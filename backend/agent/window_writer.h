@@ -31,24 +31,31 @@ namespace xylem::backend {
 /// When a slice is over, its last window also gets the time of the calls that are under way at the
 /// slice's end. For each thread this is the call of its next record, if it began before the slice's
 /// end. Without such a record, it is the call that the thread has published. The published calls
-/// are read after the slice's end and before the records. So no call is missed, and none counts
-/// twice.
+/// are read after the slice's end and before the records. A call is missed only in the moment
+/// between its slot and its record. Its part then comes as an earlier row. No call counts twice.
 class WindowWriter {
  public:
-  /// A window is sealed when it has reached about `window_bytes`.
+  /// A window is sealed when it has reached about `window_bytes`. A single call that nobody has
+  /// counted for an hour may add another 700 KiB.
   WindowWriter(PacketWriter& packets, const RecordReader& records, SilenceWatch& silence,
                WatchedProcesses& processes, std::size_t window_bytes);
 
   /// Sets the leaf's id, and drops the open window. Call it again only if the id has changed.
   void start(LeafId leaf);
 
+  /// The run's clock has stepped back and goes on from `run_time`. No time is lost by it, except of
+  /// calls that are under way: they end before they have begun.
+  void step_back(Nanos run_time) { builder_.step_back(run_time); }
+
   /// Reads the records of slices up to the present one, within the drain's budget, and journals due
   /// windows. Returns false when the journal is full.
   bool drain(Drain& drain);
   /// Counts the calls of ended processes that will never have a record. These are inner calls, the
   /// last calls of a sampled function, or the call in which the process died. The account in the
-  /// next window is the process's last account.
-  void count_ended(Drain& drain);
+  /// next window is the process's last account. Returns false when the window is full: call drain()
+  /// and then count_ended() again. Processes whose last slices are not read yet come in a later
+  /// drain.
+  bool count_ended(Drain& drain);
   /// Journals the leaf's last window (Packet.last), empty or not. Returns false when the journal is
   /// full.
   bool seal_last(const Drain& drain);
@@ -71,13 +78,15 @@ class WindowWriter {
   struct OpenUntil {
     WindowBuilder::Open call;
     Nanos until = 0;
+    std::uint64_t begin_ticks = 0;
   };
   void note_open(const WatchedProcess& process, std::uint32_t ring, const OpenUntil& open);
-  void charge_open_calls(Drain& drain);
+  bool charge_open_calls(Drain& drain);
+  bool count_last_calls(WatchedProcess& process, Drain& drain);
   std::optional<OpenUntil> next_recorded(WatchedProcess& process, std::uint32_t ring, Drain& drain);
   std::optional<OpenUntil> published(const WatchedProcess& process, std::uint32_t ring,
                                      Drain& drain) const;
-  void introduce(WatchedProcess& process, std::uint32_t ring);
+  void introduce(WatchedProcess& process, std::uint32_t ring, const Drain& drain);
   void note_begin(WatchedProcess& process, Nanos begin_ns, const Drain& drain) const;
   bool read_rings(Drain& drain);
   bool read_ring(WatchedProcess& process, std::uint32_t ring, Drain& drain);
@@ -94,7 +103,7 @@ class WindowWriter {
   SilenceWatch& silence_;
   WatchedProcesses& processes_;
   std::size_t window_bytes_;
-  WindowBuilder builder_{LeafId{}};
+  WindowBuilder builder_;
   std::vector<capture::Record> batch_;
   std::vector<TimedRecord> timed_;
   // At the last look, the time of a call under way was not counted, from this time on.

@@ -16,6 +16,14 @@ struct RingProgress {
   std::uint64_t chunk_calls = 0;  ///< Sum of `calls` of these records.
   /// Time of the run up to which the thread's calls are counted in the times of journalled windows.
   std::int64_t charged_ns = 0;
+  /// When the last of the records ended that are in journalled windows, and in chunks; time of the
+  /// run.
+  std::int64_t window_end_ns = 0;
+  std::int64_t chunk_end_ns = 0;
+  /// The last call that was counted while it was under way: its begin in ticks, and the time of the
+  /// run that these ticks were converted to. Ticks 0: there was none.
+  std::uint64_t open_begin = 0;
+  std::int64_t open_begin_ns = 0;
   bool operator==(const RingProgress&) const = default;
 };
 

@@ -48,7 +48,7 @@ RunClock::RunClock(const ClockMemo& memo) {
   if (!pieces.empty() && are_possible(pieces)) line_ = SlewedLine(pieces);
 }
 
-bool RunClock::follow(Nanos now, Nanos offset_ns, Nanos epoch_ns) {
+LineChange RunClock::follow(Nanos now, Nanos offset_ns, Nanos epoch_ns) {
   const Nanos offset = std::clamp(offset_ns, -kFarthest / 2, kFarthest / 2) -
                        std::clamp(epoch_ns, -kFarthest / 2, kFarthest / 2);
   return line_.aim(now + kLead, offset);

@@ -44,8 +44,8 @@ class RunClock {
   explicit RunClock(const ClockMemo& memo);
 
   /// Sets the newest knowledge: run's time = monotonic time + offset_ns - epoch_ns. `now` is
-  /// monotonic. Returns true if the clock has changed.
-  bool follow(Nanos now, Nanos offset_ns, Nanos epoch_ns);
+  /// monotonic. A step applies from `now + kLead` on.
+  LineChange follow(Nanos now, Nanos offset_ns, Nanos epoch_ns);
   bool is_set() const noexcept { return line_.is_set(); }
 
   /// The run's time at a monotonic time; 0 for times before the epoch. The clock must be set.

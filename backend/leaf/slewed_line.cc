@@ -23,18 +23,19 @@ Nanos SlewedLine::at(Nanos x) const {
 
 Nanos SlewedLine::final_offset() const { return pieces_.back().value - pieces_.back().from; }
 
-bool SlewedLine::aim(Nanos from, Nanos offset) {
+LineChange SlewedLine::aim(Nanos from, Nanos offset) {
   from = std::max<Nanos>(1, bounded(from));
   offset = bounded(offset);
   if (!is_set()) {
     pieces_.push_back({0, offset, 0});
-    return true;
+    return LineChange::kFirst;
   }
   const Nanos value = at(from);
   const Nanos change = from + offset - value;
   const bool is_jump = std::abs(change) > kJump;
-  if (change == 0 && pieces_.back().from <= from) return false;
-  if (!is_jump && pieces_.back().from > from) return false;  // A former change is under way.
+  if (change == 0 && pieces_.back().from <= from) return LineChange::kNone;
+  const bool is_changing = pieces_.back().from > from;
+  if (!is_jump && is_changing) return LineChange::kNone;
   while (pieces_.back().from >= from && pieces_.size() > 1) pieces_.pop_back();
   if (is_jump) {
     pieces_.push_back({from, from + offset, 0});
@@ -48,7 +49,7 @@ bool SlewedLine::aim(Nanos from, Nanos offset) {
     pieces_.push_back({end, value_at(pieces_.back(), end), 0});
   }
   while (pieces_.size() > kPieces) pieces_.pop_front();
-  return true;
+  return is_jump ? LineChange::kStep : LineChange::kSlew;
 }
 
 Nanos LineReader::look_up(Nanos x) {

@@ -30,6 +30,14 @@ struct LinePiece {
   bool operator==(const LinePiece&) const = default;
 };
 
+/// What a new offset has done to a line.
+enum class LineChange {
+  kNone,
+  kFirst,  ///< The line is set for the first time.
+  kSlew,
+  kStep,
+};
+
 /// A function from ns to ns. It never decreases, except in a step back of more than kJump. Not
 /// thread-safe.
 class SlewedLine {
@@ -41,7 +49,8 @@ class SlewedLine {
   /// A larger change of the offset is a step.
   static constexpr Nanos kJump = 1 * kSecond;
   /// Number of pieces that are kept. A change adds two, and changes come once a second at most. So
-  /// all times of the last minutes are converted as before.
+  /// all times of the last minutes are converted as before. Older times are converted with the
+  /// offset at the begin of the oldest piece. A caller that meets them again must keep them.
   static constexpr std::size_t kPieces = 512;
   /// Times beyond this are limited to it. Sums and differences of two of these do not overflow.
   static constexpr Nanos kFarthest = Nanos{1} << 60;
@@ -52,8 +61,8 @@ class SlewedLine {
 
   /// Approaches the line `x + offset` from `from` on. No time after `from` may have been converted
   /// yet. The first call sets the whole line. A later call is ignored while a former change is
-  /// still under way, unless it is a step. Returns true if the line has changed.
-  bool aim(Nanos from, Nanos offset);
+  /// still under way, unless it is a step.
+  LineChange aim(Nanos from, Nanos offset);
 
   bool is_set() const noexcept { return !pieces_.empty(); }
   /// The line at `x`. Accepts any number without overflow. The line must be set.
@@ -66,10 +75,10 @@ class SlewedLine {
  private:
   friend class LineReader;
   // x is at most kFarthest from 0. Rounding keeps the order: x grows by 1 where the rounded product
-  // shrinks by at most 1.
+  // shrinks by at most 1. The slope of a piece ends where the piece begins.
   static Nanos value_at(const LinePiece& piece, Nanos x) {
     const Nanos after = x - piece.from;
-    if (piece.slope_off == 0) return piece.value + after;
+    if (piece.slope_off == 0 || after < 0) return piece.value + after;
     return piece.value + after + static_cast<Nanos>(static_cast<double>(after) * piece.slope_off);
   }
 

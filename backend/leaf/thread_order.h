@@ -19,6 +19,12 @@ class ThreadOrder {
   /// A larger overlap stays. Only a step of the clock or a hostile process causes it.
   static constexpr Nanos kMaxOverlap = 1 * kSecond;
 
+  ThreadOrder() = default;
+  /// Continues the order of a predecessor, whose last record has ended at `last_end_ns`; 0: it had
+  /// none.
+  explicit ThreadOrder(Nanos last_end_ns)
+      : has_any_(last_end_ns != 0), begin_ns_(last_end_ns), end_ns_(last_end_ns) {}
+
   /// The times of the ring's next record. `begin_ns` and `end_ns` are its ticks on the run's clock.
   /// A call begins no earlier than the previous call has ended, and does not end before it begins.
   /// A completion has the times of its call.
@@ -26,6 +32,11 @@ class ThreadOrder {
     const bool is_part = record.kind == capture::RecordKind::kCompletion && has_any_ &&
                          record.begin == begin_ticks_ && record.end == end_ticks_;
     if (is_part) return {begin_ns_, end_ns_};
+    // The predecessor has read the call of this completion.
+    const bool is_continued = begin_ticks_ == 0 && end_ticks_ == 0;
+    if (record.kind == capture::RecordKind::kCompletion && is_continued && end_ns <= end_ns_) {
+      return {begin_ns, end_ns};
+    }
     begin_ns_ = after_last(begin_ns);
     end_ns_ = std::max(begin_ns_, end_ns);
     begin_ticks_ = record.begin;
@@ -44,6 +55,11 @@ class ThreadOrder {
   bool has_ended(std::uint64_t begin_ticks) const noexcept {
     return has_any_ && begin_ticks <= begin_ticks_;
   }
+
+  /// End of the newest record; 0: there is none.
+  Nanos last_end() const noexcept { return end_ns_; }
+  /// Ticks at which the newest record's call began; 0: there is no record.
+  std::uint64_t last_begin() const noexcept { return begin_ticks_; }
 
  private:
   bool has_any_ = false;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <limits>
+#include <vector>
 
 #include "base/check.h"
 
@@ -63,6 +64,7 @@ void TickClock::add(const TickPair& pair) {
   const double bend = static_cast<double>(off) / static_cast<double>(kPiece);
   pieces_.push_back({pair.ticks, line, rate * std::clamp(1 + bend, 0.5, 2.0)});
   if (pieces_.size() > kPieces) pieces_.pop_front();
+  find_usual_rate();
 
   // What the slope may be off by, carried over the open end that it is used for.
   const auto doubt = static_cast<double>(pair.error_ns + last_.error_ns);
@@ -88,7 +90,18 @@ Nanos TickClock::to_monotonic(std::uint64_t ticks) const {
   // Nearly always in the last piece or the one before.
   auto piece = pieces_.rbegin();
   while (piece->ticks > ticks && std::next(piece) != pieces_.rend()) ++piece;
+  if (piece->ticks > ticks) return time_at({piece->ticks, piece->ns, usual_ns_per_tick_}, ticks);
   return time_at(*piece, ticks);
+}
+
+void TickClock::find_usual_rate() {
+  if (pieces_.empty()) return;
+  std::vector<double> rates;
+  rates.reserve(pieces_.size());
+  for (const TickPiece& piece : pieces_) rates.push_back(piece.ns_per_tick);
+  const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
+  std::nth_element(rates.begin(), middle, rates.end());
+  usual_ns_per_tick_ = *middle;
 }
 
 Nanos record_time(const TickClock& clock, capture::ClockKind kind, std::uint64_t ticks) {

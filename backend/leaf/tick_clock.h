@@ -60,7 +60,8 @@ class TickClock {
   static constexpr Nanos kFirstPiece = 20 * kMillisecond;
   static constexpr Nanos kPiece = 250 * kMillisecond;
   /// Maximum number of pieces that are kept, for the last two minutes. Older times are estimated
-  /// with the oldest piece.
+  /// with the median of the pieces' rates: a single piece may be steep, because it makes up for an
+  /// error. A caller that meets an older time again must keep it.
   static constexpr std::size_t kPieces = 512;
   /// If a pair is later than the line by more than this, the line steps to the pair. The host may
   /// have slept.
@@ -69,7 +70,9 @@ class TickClock {
   TickClock() = default;
   /// Continues a clock that pieces() and last_pair() have described.
   TickClock(std::span<const TickPiece> pieces, const TickPair& last_pair)
-      : pieces_(pieces.begin(), pieces.end()), last_(last_pair), has_pair_(last_pair.ticks != 0) {}
+      : pieces_(pieces.begin(), pieces.end()), last_(last_pair), has_pair_(last_pair.ticks != 0) {
+    find_usual_rate();
+  }
 
   /// Adds `pair` if the last pair is old enough, else ignores `pair`. May be called at any time.
   void add(const TickPair& pair);
@@ -90,8 +93,10 @@ class TickClock {
  private:
   friend class TickReader;
   static Nanos time_at(const TickPiece& piece, std::uint64_t ticks);
+  void find_usual_rate();
 
   std::deque<TickPiece> pieces_;
+  double usual_ns_per_tick_ = 0;  // The median of the pieces' rates.
   TickPair last_;
   bool has_pair_ = false;
   Nanos error_ns_ = 0;

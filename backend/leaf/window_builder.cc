@@ -82,7 +82,12 @@ std::size_t WindowBuilder::add(Lane lane, std::span<const TimedRecord> records, 
   Process& of = process(lane);
   const Nanos slice_end = end_ns();
   std::size_t at = 0;
+  std::size_t earlier = earlier_.size();
   while (at < records.size() && records[at].end_ns < slice_end) {
+    if (earlier_.size() != earlier) {
+      if (is_full()) break;
+      earlier = earlier_.size();
+    }
     if (!is_completion(records[at].record)) {
       add_one(of, lane, records[at], 1);
       ++at;
@@ -180,6 +185,7 @@ std::uint64_t WindowBuilder::count_time(Process& process, const TimedRecord& tim
                                         wire::ProfileRow& row, std::uint64_t calls) {
   const FunctionId function = row.function;
   ThreadTime& thread = thread_of(process, timed.record.thread);
+  if (thread.has_step) follow_step(thread, timed.end_ns);
   const Nanos begin = timed.begin_ns;
   const auto duration = static_cast<std::uint64_t>(timed.end_ns - begin);
   std::uint64_t time = duration;
@@ -194,6 +200,7 @@ std::uint64_t WindowBuilder::count_time(Process& process, const TimedRecord& tim
     process.times.take(timed.record.thread, function, begin, timed.end_ns, calls, begin);
   }
   charge(row, thread, std::max(begin, thread.charged_until), timed.end_ns);
+  if (overlap_counts_once_) thread.charged_until = std::max(thread.charged_until, timed.end_ns);
   return time;
 }
 
@@ -266,6 +273,7 @@ void WindowBuilder::charge_open(Lane lane, const Open& call, Nanos until) {
   Process& of = process(lane);
   ThreadTime& thread = thread_of(of, call.thread);
   if (call.begin_ns >= until || until <= begin_ns()) return;
+  if (thread.has_step) follow_step(thread, until);
   const Nanos from = std::max(call.begin_ns, thread.charged_until);
   if (from < until) charge(row(of, lane, call.function), thread, from, until);
   thread.charged_until = std::max(thread.charged_until, until);
@@ -300,9 +308,28 @@ void WindowBuilder::resume(Lane lane, std::uint32_t thread, Nanos charged_until)
   of.room.restart(charged_until);  // What was counted before it is not known.
 }
 
+void WindowBuilder::step_back(Nanos run_time) {
+  for (auto& [lane, process] : processes_) {
+    for (ThreadTime& thread : process.threads) {
+      thread.step_to = thread.has_step ? std::min(thread.step_to, run_time) : run_time;
+      thread.has_step = true;
+    }
+  }
+}
+
+// Once for each step, so that a hostile thread cannot go back as often as it likes. Calls that
+// ended before the step still have times before it. They come first.
+void WindowBuilder::follow_step(ThreadTime& thread, Nanos until) {
+  if (until >= thread.charged_until) return;
+  thread.has_step = false;
+  thread.charged_until = std::min(thread.charged_until, thread.step_to);
+  thread.room.restart(thread.charged_until);
+}
+
 void WindowBuilder::end_open(Lane lane, const Open& call, Nanos until) {
   Process& of = process(lane);
   ThreadTime& thread = thread_of(of, call.thread);
+  if (thread.has_step) follow_step(thread, until);
   until = std::min(std::max(until, thread.charged_until), end_ns());
   const auto duration = static_cast<std::uint64_t>(std::max<Nanos>(0, until - call.begin_ns));
   wire::ProfileRow& into = row(of, lane, call.function);

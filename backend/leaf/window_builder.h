@@ -27,7 +27,9 @@
 // no shared memory.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <tuple>
@@ -79,7 +81,15 @@ class WindowBuilder {
   /// long, or a hostile process, has older time.
   static constexpr std::uint64_t kMaxEarlierSlices = 14'400;
 
-  explicit WindowBuilder(LeafId leaf) : leaf_(leaf) {}
+  /// What happens if records of one thread overlap in time.
+  enum class Overlap {
+    kCountsTwice,  ///< An event source may define its threads as it likes.
+    kCountsOnce,   ///< A thread's time is at most the time that has passed.
+  };
+  /// The window is full when it has about `max_bytes`: see is_full().
+  explicit WindowBuilder(LeafId leaf, Overlap overlap = Overlap::kCountsTwice,
+                         std::size_t max_bytes = std::numeric_limits<std::size_t>::max())
+      : leaf_(leaf), overlap_counts_once_(overlap == Overlap::kCountsOnce), max_bytes_(max_bytes) {}
 
   bool is_open() const noexcept { return open_; }
   std::uint64_t slice() const noexcept { return slice_; }
@@ -95,7 +105,12 @@ class WindowBuilder {
   /// Takes records of one ring, from the first on, and returns how many it has taken. It stops at
   /// the first record of a later slice. If `records` ends with completions of a call, more of them
   /// may follow. So add() stops before these completions, unless there are kLargestGroup of them.
-  /// If `complete` is true, no more can follow, and add() takes these completions too.
+  /// If `complete` is true, no more can follow, and add() takes these completions too. It also
+  /// stops when earlier rows have made the window full. Then the caller takes the window first.
+  ///
+  /// Time that charge_open() has counted is not counted again. With kCountsOnce, this is also true
+  /// of the time up to the end of the thread's latest record. So no record, whatever it claims,
+  /// makes add() visit a slice again.
   std::size_t add(Lane lane, std::span<const TimedRecord> records, bool complete);
 
   /// A call that has begun and has no record yet. Times are of the run.
@@ -107,16 +122,22 @@ class WindowBuilder {
     std::uint32_t comm = capture::kNoComm;
   };
   /// Counts the time of an open call up to `until`, at most up to the slice's end, and lists the
-  /// call as under way. Time that was counted before is not counted again. Call it when the slice
-  /// is over, once for each thread that was in a call at the slice's end.
+  /// call as under way. Time that was counted before is not counted again. Does nothing if the call
+  /// begins at `until` or later, or if `until` is not after the slice's begin: then it is not known
+  /// whether the thread was in the call in this slice. Call it when the slice is over, once for
+  /// each thread that was in a call at the slice's end.
   void charge_open(Lane lane, const Open& call, Nanos until);
   /// Empties the list of calls under way, so that it can be made again. Calls of end_open() stay.
   void clear_under_way() { under_way_.clear(); }
-  /// The time up to which open calls of the thread were counted; 0: never.
+  /// The time up to which open calls of the thread were counted, and with kCountsOnce all calls; 0:
+  /// never.
   Nanos charged_until(Lane lane, std::uint32_t thread) const;
-  /// Continues the work of another builder: the thread's open calls were counted up to
+  /// Continues the work of another builder: the thread's calls were counted up to
   /// `charged_until`, and records of the thread were taken.
   void resume(Lane lane, std::uint32_t thread, Nanos charged_until);
+  /// The run's clock has stepped back: it goes on from `run_time`. Each thread counts from there
+  /// on, as soon as it has a record or a call of a time that was counted before the step.
+  void step_back(Nanos run_time);
   /// Counts a call in which the process has died at `until`, and lists the call. It has no record.
   /// Its row is marked estimated, because the call might have taken longer.
   void end_open(Lane lane, const Open& call, Nanos until);
@@ -128,8 +149,11 @@ class WindowBuilder {
   void add_calls(Lane lane, FunctionId function, std::uint64_t calls, Nanos until);
 
   bool empty() const noexcept { return rows_.empty() && earlier_.empty() && under_way_.empty(); }
-  /// The approximate size of the window, so that the caller can take it before it grows too large.
+  /// The approximate size of the window.
   std::size_t approximate_bytes() const;
+  /// True if the caller must take the window before anything is added. One record or one call may
+  /// add kMaxEarlierSlices earlier rows, about 700 KiB.
+  bool is_full() const { return approximate_bytes() >= max_bytes_; }
   /// Number of calls of a process, or of one of its functions, in this part.
   std::uint64_t calls(Lane lane) const;
   std::uint64_t calls(Lane lane, FunctionId function) const;
@@ -156,8 +180,10 @@ class WindowBuilder {
   };
   // Data of a process that is kept between windows.
   struct ThreadTime {
-    Nanos charged_until = 0;  // Open calls are counted up to this time.
+    Nanos charged_until = 0;  // Calls are counted up to this time.
     bool is_resumed = false;
+    bool has_step = false;  // The clock has stepped back, and the thread has not followed yet.
+    Nanos step_to = 0;
     SliceRoom room;
   };
   struct Process {
@@ -175,6 +201,7 @@ class WindowBuilder {
                            std::uint64_t calls);
   wire::UnderWayRow listed(Lane lane, const Open& call) const;
   static ThreadTime& thread_of(Process& process, std::uint32_t thread);
+  static void follow_step(ThreadTime& thread, Nanos until);
   void charge(wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to);
   void charge_earlier(const wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to);
   std::uint64_t spread(wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to,
@@ -231,6 +258,8 @@ class WindowBuilder {
   };
 
   LeafId leaf_;
+  bool overlap_counts_once_;
+  std::size_t max_bytes_;
   bool open_ = false;
   std::uint64_t slice_ = 0;
   Nanos window_ns_ = 1;

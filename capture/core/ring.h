@@ -200,7 +200,10 @@ struct alignas(64) ThreadRing {
   std::uint64_t chunk_calls;   ///< Sum of `calls` of these records.
   /// Time of the run up to which the thread's calls are counted in the times of journalled windows.
   std::int64_t charged_ns;
-  std::uint64_t pad2[2];
+  /// When the last of the records ended that are in journalled windows, and in chunks; time of the
+  /// run.
+  std::int64_t window_end_ns;
+  std::int64_t chunk_end_ns;
 
   // Written by the thread: record n is in block `block_of[n / B % 64]`. The entry is set before the
   // first record in that block is published.
@@ -210,6 +213,11 @@ struct alignas(64) ThreadRing {
   alignas(64) std::atomic<std::uint64_t> calls[kMaxFunctions];
   std::atomic<std::uint64_t> lost[kMaxFunctions];
   std::atomic<std::uint64_t> inner_calls[kMaxFunctions];
+
+  // Written by the agent: the last call that was counted while it was under way. Its begin in
+  // ticks, and the time of the run that these ticks were converted to. Ticks 0: there was none.
+  alignas(64) std::uint64_t open_begin;
+  std::int64_t open_begin_ns;
 };
 
 static_assert(offsetof(ThreadRing, tail) == 64 && offsetof(ThreadRing, block_of) == 128);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -23,14 +24,22 @@ constexpr std::uint16_t kPolled = 4;  // Only some calls of it are timed.
 constexpr std::uint16_t kLastCall = 5;
 constexpr std::uint32_t kUnlimited = 1u << 14;
 
+struct HostOptions {
+  std::uint32_t ring_records = kUnlimited;
+  bool by_ticks = false;
+  Nanos window = 1 * kMillisecond;
+  std::size_t journal_bytes = 32u << 20;
+  std::size_t records_per_drain = 200'000;
+};
+
 /// A process whose calls a test makes, a collector of it, and the windows that come out of it.
 class MomentHost {
  public:
-  static constexpr Nanos kMoment = 1 * kMillisecond;  // The length of a window.
+  static constexpr Nanos kMoment = 1 * kMillisecond;  // The usual length of a window.
 
-  explicit MomentHost(std::uint32_t ring_records = kUnlimited, bool by_ticks = false)
-      : memory_(32u << 20), process_(ring_records), by_ticks_(by_ticks) {
-    if (by_ticks) process_.header().clock = capture::ClockKind::kTsc;
+  explicit MomentHost(HostOptions options = {})
+      : options_(options), memory_(options.journal_bytes), process_(options.ring_records) {
+    if (options.by_ticks) process_.header().clock = capture::ClockKind::kTsc;
     process_.enter_world(0, 8);
     start();
   }
@@ -40,7 +49,11 @@ class MomentHost {
     collector_.reset();
     journal_ = std::make_unique<Journal>(*Journal::open(memory_.bytes()));
     CollectorOptions options;
-    options.clock = [this] { return now; };
+    options.records_per_drain = options_.records_per_drain;
+    options.clock = [this] {
+      if (on_clock) on_clock();
+      return now;
+    };
     options.read_pair = [this] {  // Each reading is off by up to 50 ns.
       return TickPair{ticks(), now + static_cast<Nanos>(jitter_() % 101) - 50, 50};
     };
@@ -48,7 +61,7 @@ class MomentHost {
     collector_->add(kOnly, process_.view(), false, now);
     wire::Control control;
     control.version = 1;
-    control.window_ns = kMoment;
+    control.window_ns = options_.window;
     control.enabled = true;
     control.chunks = true;
     collector_->set_offset(offset);
@@ -77,7 +90,9 @@ class MomentHost {
     EXPECT_EQ(collector_->take_finished().size(), 1u);
   }
 
-  std::uint64_t ticks() const { return static_cast<std::uint64_t>(now) * (by_ticks_ ? 3 : 1); }
+  std::uint64_t ticks() const {
+    return static_cast<std::uint64_t>(now) * (options_.by_ticks ? 3 : 1);
+  }
   void begin(std::uint32_t thread, std::uint16_t function, std::int32_t peer = -1) {
     process_.begin(thread, function, ticks(), peer);
     begun_[thread] = {ticks(), function};
@@ -122,8 +137,8 @@ class MomentHost {
     for (const wire::ProfileWindow& window : windows()) {
       for (const auto& row : window.rows) sums[window.begin_ns][raw(row.function)] += row.time_ns;
       for (const auto& row : window.earlier) {
-        EXPECT_EQ(row.end_ns - row.begin_ns, kMoment);
-        EXPECT_EQ(row.begin_ns % kMoment, 0);
+        EXPECT_EQ(row.end_ns - row.begin_ns, options_.window);
+        EXPECT_EQ(row.begin_ns % options_.window, 0);
         sums[row.begin_ns][raw(row.function)] += row.time_ns;
       }
     }
@@ -140,13 +155,14 @@ class MomentHost {
   HandMadeSegment& process() { return process_; }
   Collector& collector() { return *collector_; }
 
+  std::function<void()> on_clock;  // Whenever the collector reads its clock.
   Nanos now = 50 * kMillisecond;
   Nanos offset = 0;
 
  private:
+  HostOptions options_;
   testing::Memory memory_;
   HandMadeSegment process_;
-  bool by_ticks_;
   std::mt19937_64 jitter_{7};
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Collector> collector_;
@@ -246,7 +262,7 @@ TEST(UnderWay, ACallInWhichTheProcessDiesLastsUntilItsDeath) {
 }
 
 TEST(UnderWay, ARecordThatTheRingDroppedEndsItsCall) {
-  MomentHost host(capture::kMinRingRecords);
+  MomentHost host({.ring_records = capture::kMinRingRecords});
   for (std::uint32_t i = 0; i < capture::kMinRingRecords; ++i) {
     host.begin(0, 1);
     host.now += 10;
@@ -260,6 +276,293 @@ TEST(UnderWay, ARecordThatTheRingDroppedEndsItsCall) {
   for (const wire::ProfileWindow& window : host.windows()) EXPECT_TRUE(window.under_way.empty());
   host.end();
   EXPECT_EQ(host.calls(), (std::map<std::uint16_t, std::uint64_t>{{1, capture::kMinRingRecords}}));
+}
+
+// The clocks are corrected more often than they know their past.
+void keeps_its_begin(bool by_ticks, bool is_replaced) {
+  SCOPED_TRACE(::testing::Message() << "by ticks " << by_ticks << ", replaced " << is_replaced);
+  MomentHost host({.by_ticks = by_ticks, .window = 250 * kMillisecond});
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 10; ++i) {  // The tick clock becomes ready.
+    host.now += 30 * kMillisecond;
+    host.drain_all();
+  }
+  host.begin(0, 2);
+  const auto correct = [&] {
+    host.now += 1100 * kMillisecond;
+    host.offset += static_cast<Nanos>(random() % 1'000'000);
+    host.drain_all();
+  };
+  for (int i = 0; i < 650; ++i) {
+    correct();
+    if (is_replaced && i % 100 == 99) host.start();
+  }
+  host.finish(0);
+  if (is_replaced) host.start();  // It reads the long call's record.
+  host.now += 1000;
+  host.begin(0, 3);  // It is under way before the chunk has the long call.
+  host.now += 300 * kMillisecond;
+  host.drain();
+  for (int i = 0; i < 3; ++i) correct();
+  host.finish(0);
+  host.end();
+
+  const auto events = host.events();
+  ASSERT_EQ(events.size(), 2u);
+  std::map<std::uint16_t, Nanos> begins;
+  for (const wire::Event& event : events) begins[raw(event.function)] = event.begin_ns;
+  std::size_t listed = 0;
+  for (const wire::ProfileWindow& window : host.windows()) {
+    for (const auto& row : window.under_way) {
+      ASSERT_EQ(row.begin_ns, begins.at(raw(row.function)))
+          << "in the window from " << window.begin_ns;
+      ++listed;
+    }
+  }
+  EXPECT_GT(listed, 600u);
+  std::map<std::uint16_t, std::uint64_t> sums;
+  for (const auto& [begin, functions] : host.times()) {
+    for (const auto& [function, time] : functions) sums[function] += time;
+  }
+  for (const wire::Event& event : events) {
+    EXPECT_EQ(sums[raw(event.function)], static_cast<std::uint64_t>(event.end_ns - event.begin_ns));
+  }
+}
+
+TEST(UnderWay, ALongCallKeepsItsBeginWhateverTheClocksLearn) {
+  for (const bool by_ticks : {false, true}) {
+    for (const bool is_replaced : {false, true}) keeps_its_begin(by_ticks, is_replaced);
+  }
+}
+
+TEST(UnderWay, TheOrderOfAThreadOutlivesTheAgent) {
+  MomentHost host;
+  const auto write = [&host](Nanos begin, Nanos end) {
+    testing::HandMadeCall call;
+    call.function = 1;
+    call.begin = static_cast<std::uint64_t>(begin);
+    call.end = static_cast<std::uint64_t>(end);
+    host.process().write(0, call);
+  };
+  const Nanos began = host.now;
+  write(began, began + 200);
+  host.now += 3 * MomentHost::kMoment;
+  host.drain_all();
+  host.now += kSecond;  // The chunk is due.
+  host.drain_all();
+  host.start();
+  write(began + 190, began + 250);  // The counter of its processor is behind.
+  host.end();
+  const auto events = host.events();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[1].begin_ns, began + 200);
+  std::uint64_t longest = 0, shortest = ~0ull, sum = 0;
+  for (const auto& window : host.windows()) {
+    for (const auto& row : window.rows) {
+      longest = std::max(longest, row.max_ns);
+      if (row.calls != 0) shortest = std::min(shortest, row.min_ns);
+      sum += row.time_ns;
+    }
+    for (const auto& row : window.earlier) sum += row.time_ns;
+  }
+  EXPECT_EQ(longest, 200u);
+  EXPECT_EQ(shortest, 50u);
+  EXPECT_EQ(sum, 250u);
+}
+
+// The collector reads its clock in the middle of a drain: there the thread goes on.
+TEST(UnderWay, ACallThatReturnsDuringTheDrainIsNotListed) {
+  for (int when = 1; when <= 4; ++when) {
+    SCOPED_TRACE(when);
+    MomentHost host;
+    const Nanos began = host.now;
+    const Nanos slice_end = began + MomentHost::kMoment;
+    const auto write = [&host](std::uint32_t thread, std::uint16_t function, Nanos begin, Nanos end,
+                               bool is_counted) {
+      testing::HandMadeCall call;
+      call.function = function;
+      call.begin = static_cast<std::uint64_t>(begin);
+      call.end = static_cast<std::uint64_t>(end);
+      call.is_counted = is_counted;
+      host.process().write(thread, call);
+    };
+    host.begin(0, 2);
+    write(1, 1, began + 10, began + 20, false);
+    host.now = slice_end + 200'000;
+    int reads = 0;
+    host.on_clock = [&] {
+      if (++reads != when) return;
+      host.process().take_back(0);
+      write(0, 2, began, began + 400'000, true);
+      write(0, 3, began + 500'000, slice_end + 100'000, false);
+    };
+    std::ignore = host.drain();
+    ASSERT_GE(reads, when);
+    const auto windows = host.windows();
+    ASSERT_FALSE(windows.empty());
+    const wire::ProfileWindow& window = windows.front();
+    ASSERT_EQ(window.begin_ns, began);
+    ASSERT_EQ(window.under_way.size(), 1u);
+    EXPECT_EQ(window.under_way[0].function, FunctionId{3});
+    std::map<std::uint16_t, std::uint64_t> times, calls;
+    for (const auto& row : window.rows) {
+      times[raw(row.function)] = row.time_ns;
+      calls[raw(row.function)] = row.calls;
+    }
+    EXPECT_EQ(times[2], 400'000u);
+    EXPECT_EQ(calls[2], 1u);
+    EXPECT_EQ(times[3], static_cast<std::uint64_t>(slice_end - began - 500'000));
+    EXPECT_EQ(calls[3], 0u);
+  }
+}
+
+// The agent's budget does not reach the slice in which the process has died.
+TEST(UnderWay, ALastCallCountsWholeIfTheSlicesLagBehind) {
+  for (std::size_t budget = 1; budget <= 12; ++budget) {
+    SCOPED_TRACE(budget);
+    MomentHost host({.records_per_drain = budget});
+    for (int i = 0; i < 10; ++i) {
+      host.begin(0, 1);
+      host.now += MomentHost::kMoment / 2;
+      host.finish(0);
+    }
+    host.begin(0, kLastCall);
+    const Nanos began = host.now;
+    host.now += 10 * MomentHost::kMoment + 123;
+    const Nanos died = host.now;
+    host.collector().process_ended(kOnly);
+    for (int i = 0; i < 100; ++i) {
+      host.now += 50 * kMicrosecond;
+      host.drain_all();
+    }
+    EXPECT_EQ(host.collector().take_finished().size(), 1u);
+    std::uint64_t sum = 0;
+    for (const auto& [begin, functions] : host.times()) {
+      const auto last = functions.find(kLastCall);
+      if (last != functions.end()) sum += last->second;
+    }
+    EXPECT_EQ(sum, static_cast<std::uint64_t>(died - began));
+  }
+}
+
+TEST(UnderWay, CallsAfterAStepBackOfTheClockHaveTheirTime) {
+  for (const bool is_replaced : {false, true}) {
+    SCOPED_TRACE(is_replaced);
+    MomentHost host;
+    host.now = 7200 * kSecond;
+    host.start();
+    host.drain_all();
+    host.begin(0, 1);
+    host.now += 10 * MomentHost::kMoment;
+    host.drain_all();  // The call is counted up to here.
+    host.offset = -3600 * kSecond;
+    host.drain_all();
+    host.now += 5 * kMillisecond;
+    if (is_replaced) host.start();
+    host.drain_all();
+    host.finish(0);
+    for (int i = 0; i < 100; ++i) {
+      host.now += 10;
+      host.begin(0, 2);
+      host.now += 3 * MomentHost::kMoment;
+      host.drain_all();
+      host.finish(0);
+    }
+    host.end();
+    std::map<std::uint16_t, std::uint64_t> sums;
+    for (const auto& [begin, functions] : host.times()) {
+      for (const auto& [function, time] : functions) sums[function] += time;
+    }
+    EXPECT_EQ(sums[2], static_cast<std::uint64_t>(300 * MomentHost::kMoment));
+    EXPECT_GE(sums[1], static_cast<std::uint64_t>(9 * MomentHost::kMoment));
+  }
+}
+
+TEST(UnderWay, AHostileProgressInTheFutureStopsNoTime) {
+  MomentHost host;
+  host.process().ring_at(0).charged_ns = 1'000'000 * kSecond;
+  host.start();
+  host.drain_all();
+  host.now += 10;
+  host.begin(0, 2);
+  host.now += 5 * MomentHost::kMoment;
+  host.drain_all();
+  host.finish(0);
+  host.end();
+  std::uint64_t sum = 0;
+  for (const auto& [begin, functions] : host.times()) sum += functions.at(2);
+  EXPECT_EQ(sum, static_cast<std::uint64_t>(5 * MomentHost::kMoment));
+}
+
+// All of it becomes known at once: the agent was stopped, or the ranks were not known before.
+void an_hour_of_many(bool dies) {
+  SCOPED_TRACE(::testing::Message() << "dies " << dies);
+  constexpr std::uint32_t kProcesses = 100;
+  constexpr Nanos kHour = 3600 * kSecond;
+  testing::Memory memory(256u << 20);
+  Journal journal = *Journal::open(memory.bytes());
+  Nanos now = 2 * kHour;
+  CollectorOptions options;
+  options.clock = [&now] { return now; };
+  Collector collector(options, journal);
+  wire::Control control;
+  control.version = 1;
+  control.window_ns = 500 * kMillisecond;
+  control.enabled = true;
+  collector.configure(LeafId{1}, control);
+  std::vector<std::unique_ptr<HandMadeSegment>> processes;
+  for (std::uint32_t i = 0; i < kProcesses; ++i) {
+    processes.push_back(std::make_unique<HandMadeSegment>(1024));
+    if (!dies) processes.back()->enter_world(i, kProcesses);
+    processes.back()->begin(0, 0, static_cast<std::uint64_t>(now));
+    processes.back()->begin(1, 0, static_cast<std::uint64_t>(now));
+    collector.add(Lane{i + 1}, processes.back()->view(), false, now);
+  }
+  now += kHour;
+  if (dies) {
+    while (collector.drain(now).unfinished) {
+    }
+    for (std::uint32_t i = 0; i < kProcesses; ++i) collector.process_ended(Lane{i + 1});
+  }
+  while (collector.drain(now).unfinished) {
+  }
+  now += kSecond;
+  while (collector.drain(now).unfinished) {
+  }
+
+  std::uint64_t calls = 0;
+  std::map<Lane, std::uint64_t> time;
+  std::size_t packets = 0, most_listed = 0;
+  for (const PacketKey& key : journal.keys()) {
+    if (key.stream != wire::kWindowStream) continue;
+    ++packets;
+    ASSERT_LT(journal.payload_bytes(key), 2 * options.window_bytes);
+    const auto window = wire::decode_profile_window(journal.read(key).payload);
+    ASSERT_TRUE(window);
+    for (const auto& row : window->rows) {
+      calls += row.calls;
+      time[row.lane] += row.time_ns;
+    }
+    for (const auto& row : window->earlier) time[row.lane] += row.time_ns;
+    most_listed = std::max(most_listed, window->under_way.size());
+  }
+  EXPECT_GT(packets, 10u);
+  EXPECT_EQ(calls, dies ? 2 * kProcesses : 0);
+  ASSERT_EQ(time.size(), kProcesses);
+  for (const auto& [lane, ns] : time) {
+    const auto expected = static_cast<double>(2 * (dies ? kHour : kHour + kSecond));
+    ASSERT_NEAR(static_cast<double>(ns), expected, static_cast<double>(2 * control.window_ns));
+  }
+  if (dies) {
+    EXPECT_EQ(collector.take_finished().size(), kProcesses);
+  } else {
+    EXPECT_EQ(most_listed, 2 * kProcesses) << "the last part lists all calls";
+  }
+}
+
+TEST(UnderWay, AnHourOfManyProcessesComesInPacketsOfLimitedSize) {
+  an_hour_of_many(false);
+  an_hour_of_many(true);
 }
 
 // ---- random programs ----
@@ -385,7 +688,7 @@ void try_programs(const Variety& variety, unsigned seeds) {
   for (unsigned seed = 1; seed <= seeds; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
-    MomentHost host(variety.ring_records, variety.by_ticks);
+    MomentHost host({.ring_records = variety.ring_records, .by_ticks = variety.by_ticks});
     run_program(host, variety, random);
     check(host, variety);
     if (::testing::Test::HasFailure()) return;

@@ -12,7 +12,7 @@ namespace {
 TEST(SlewedLine, TheFirstOffsetHoldsForAllTimes) {
   SlewedLine line;
   EXPECT_FALSE(line.is_set());
-  EXPECT_TRUE(line.aim(5 * kSecond, 300));
+  EXPECT_EQ(line.aim(5 * kSecond, 300), LineChange::kFirst);
   EXPECT_EQ(line.at(0), 300);
   EXPECT_EQ(line.at(5 * kSecond), 5 * kSecond + 300);
   EXPECT_EQ(line.at(500 * kSecond), 500 * kSecond + 300);
@@ -23,7 +23,7 @@ TEST(SlewedLine, ReachesANewOffsetWithinASecondWithoutAStep) {
     SCOPED_TRACE(change);
     SlewedLine line;
     line.aim(1, 0);
-    EXPECT_TRUE(line.aim(10 * kSecond, change));
+    EXPECT_EQ(line.aim(10 * kSecond, change), LineChange::kSlew);
     EXPECT_EQ(line.at(10 * kSecond), 10 * kSecond);
     const Nanos half = line.at(10 * kSecond + kSecond / 2) - 10 * kSecond - kSecond / 2;
     EXPECT_NEAR(static_cast<double>(half), static_cast<double>(change) / 2, 1);
@@ -36,7 +36,7 @@ TEST(SlewedLine, ReachesANewOffsetWithinASecondWithoutAStep) {
 TEST(SlewedLine, AnOffsetThatIsRightChangesNothing) {
   SlewedLine line;
   line.aim(1, 70);
-  EXPECT_FALSE(line.aim(kSecond, 70));
+  EXPECT_EQ(line.aim(kSecond, 70), LineChange::kNone);
   EXPECT_EQ(line.pieces().size(), 1u);
 }
 
@@ -44,18 +44,34 @@ TEST(SlewedLine, WaitsForTheEndOfAChangeBeforeTheNext) {
   SlewedLine line;
   line.aim(1, 0);
   line.aim(kSecond, 1000);
-  EXPECT_FALSE(line.aim(kSecond + kSecond / 2, 5000));
-  EXPECT_TRUE(line.aim(3 * kSecond, 5000));
+  EXPECT_EQ(line.aim(kSecond + kSecond / 2, 5000), LineChange::kNone);
+  EXPECT_EQ(line.aim(3 * kSecond, 5000), LineChange::kSlew);
 }
 
 TEST(SlewedLine, StepsWhenTheOffsetIsWrongByMoreThanASecond) {
   for (const Nanos offset : {-1000 * kSecond, 1000 * kSecond}) {
     SlewedLine line;
     line.aim(1, 0);
-    EXPECT_TRUE(line.aim(2000 * kSecond, offset));
+    EXPECT_EQ(line.aim(2000 * kSecond, offset), LineChange::kStep);
     EXPECT_EQ(line.at(1999 * kSecond), 1999 * kSecond);
     EXPECT_EQ(line.at(2000 * kSecond), 2000 * kSecond + offset);
   }
+}
+
+// The oldest piece may be a slope of a second. It says nothing of the time before it.
+TEST(SlewedLine, OlderTimesHaveTheOffsetAtTheBeginOfTheOldestPiece) {
+  SlewedLine line;
+  line.aim(1, 0);
+  line.aim(1000 * kSecond, 30 * kMillisecond);
+  const SlewedLine successor(
+      std::vector<LinePiece>(line.pieces().begin() + 1, line.pieces().end()));
+  ASSERT_NE(successor.pieces().front().slope_off, 0);
+  LineReader reader(successor);
+  for (const Nanos x : {Nanos{-5}, Nanos{0}, 400 * kSecond, 1000 * kSecond}) {
+    EXPECT_EQ(successor.at(x), x);
+    EXPECT_EQ(reader(x), x);
+  }
+  EXPECT_EQ(successor.at(2000 * kSecond), line.at(2000 * kSecond));
 }
 
 TEST(SlewedLine, AcceptsAnyTimeAndAnyOffset) {

@@ -43,6 +43,17 @@ TEST(ThreadOrder, KnowsWhichPublishedCallsHaveEnded) {
   EXPECT_FALSE(order.has_ended(21));
 }
 
+TEST(ThreadOrder, ASuccessorContinuesTheOrder) {
+  ThreadOrder order(20);
+  EXPECT_EQ(order.last_end(), 20);
+  EXPECT_FALSE(order.has_ended(10));
+  // More completions of the call whose record the predecessor has read.
+  const auto completion = record(10, 20, capture::RecordKind::kCompletion);
+  EXPECT_EQ(order.next(completion, 10, 20), (Times{10, 20}));
+  EXPECT_EQ(order.next(record(18, 30), 18, 30), (Times{20, 30}));
+  EXPECT_EQ(order.last_end(), 30);
+}
+
 TEST(ThreadOrder, AStepOfTheClockIsNoOverlap) {
   ThreadOrder order;
   order.next(record(1, 2), 5 * kSecond, 6 * kSecond);

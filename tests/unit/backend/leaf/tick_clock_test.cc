@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -115,6 +116,28 @@ TEST(TickClock, StepsForwardWhenTheHostHasSlept) {
   clock.add({1'500'000'000, 9 * kSecond, 0});
   EXPECT_EQ(clock.to_monotonic(1'500'000'000), 9 * kSecond);
   EXPECT_EQ(clock.to_monotonic(1'250'000'000), 2 * kSecond + kSecond / 4);
+}
+
+// The oldest piece may make up for an error, with double the usual rate.
+TEST(TickClock, OlderTimesAreConvertedWithTheUsualRate) {
+  TickClock clock;
+  Nanos now = 1000 * kSecond;
+  for (int i = 0; i < 20; ++i, now += TickClock::kPiece) {
+    const Nanos late = i < 4 ? 0 : 400 * kMillisecond;  // A step of the host's clock.
+    clock.add({static_cast<std::uint64_t>(now), now + late, 0});
+  }
+  const std::vector<TickPiece> all(clock.pieces().begin(), clock.pieces().end());
+  for (std::size_t first = 0; first + 2 < all.size(); ++first) {
+    const TickClock successor(std::span<const TickPiece>(all).subspan(first), clock.last_pair());
+    const TickPiece& oldest = all[first];
+    const Nanos error = oldest.ns - static_cast<Nanos>(oldest.ticks);
+    TickReader reader(successor, capture::ClockKind::kTsc);
+    for (const Nanos before : {1 * kSecond, 600 * kSecond}) {
+      const std::uint64_t ticks = oldest.ticks - static_cast<std::uint64_t>(before);
+      EXPECT_EQ(successor.to_monotonic(ticks), static_cast<Nanos>(ticks) + error);
+      EXPECT_EQ(reader(ticks), successor.to_monotonic(ticks));
+    }
+  }
 }
 
 TEST(TickReader, PassesMonotonicTimesThroughWithoutAClock) {

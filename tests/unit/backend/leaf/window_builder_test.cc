@@ -328,6 +328,16 @@ TEST(WindowBuilder, ChargesACallOnceHoweverOftenItIsTold) {
   EXPECT_FALSE(builder.build().under_way[0].peer || builder.build().under_way[0].comm);
 }
 
+TEST(WindowBuilder, ACallOfBeforeOrAfterTheSliceIsNotUnderWayInIt) {
+  WindowBuilder builder = opened(2);
+  const WindowBuilder::Open call{0, FunctionId{2}, 200, -1, capture::kNoComm};
+  builder.charge_open(Lane{1}, call, builder.begin_ns());
+  const WindowBuilder::Open later{0, FunctionId{2}, builder.end_ns(), -1, capture::kNoComm};
+  builder.charge_open(Lane{1}, later, builder.end_ns() + 5);
+  EXPECT_TRUE(builder.empty());
+  EXPECT_EQ(builder.charged_until(Lane{1}, 0), 0);
+}
+
 TEST(WindowBuilder, TimeThatNobodyChargedGoesToTheSlicesInWhichItPassed) {
   WindowBuilder builder = opened(4);
   builder.add(Lane{1}, std::vector{timed_call(2, 130, 1010)}, true);
@@ -387,6 +397,37 @@ TEST(WindowBuilder, TimeOlderThanAnHourCountsInTheOldestSlice) {
   std::uint64_t sum = time_of(window);
   for (const wire::EarlierRow& row : window.earlier) sum += row.time_ns;
   EXPECT_EQ(sum, static_cast<std::uint64_t>(end));
+}
+
+TEST(WindowBuilder, ARecordThatBeginsBeforeTheFormerHasEndedCountsItsRestOnly) {
+  constexpr std::uint64_t kNow = 1'000'000;
+  WindowBuilder builder(kBuildingLeaf, WindowBuilder::Overlap::kCountsOnce);
+  builder.open(kNow, kBuiltWindow);
+  const Nanos begin = static_cast<Nanos>(kNow) * kBuiltWindow;
+  std::vector<TimedRecord> records;
+  for (Nanos i = 1; i <= 1000; ++i) {  // As a hostile process may write them.
+    const Nanos end = begin + i * kBuiltWindow / 1001;
+    records.push_back(timed_call(static_cast<std::uint16_t>(i % 5), 0, end));
+  }
+  EXPECT_EQ(builder.add(Lane{1}, records, true), 1000u);
+  const auto window = builder.build();
+  EXPECT_EQ(window.earlier.size(), WindowBuilder::kMaxEarlierSlices);
+  std::uint64_t sum = 0;
+  for (const wire::ProfileRow& row : window.rows) sum += row.time_ns;
+  for (const wire::EarlierRow& row : window.earlier) sum += row.time_ns;
+  EXPECT_EQ(sum, static_cast<std::uint64_t>(records.back().end_ns));
+}
+
+TEST(WindowBuilder, TakesNoFurtherRecordWhenEarlierRowsHaveMadeTheWindowFull) {
+  WindowBuilder builder(kBuildingLeaf, WindowBuilder::Overlap::kCountsOnce, 64u << 10);
+  builder.open(10'000, kBuiltWindow);
+  std::vector<TimedRecord> records(3, timed_call(2, 0, builder.begin_ns() + 1));
+  for (std::uint32_t thread = 0; thread < 3; ++thread) records[thread].record.thread = thread;
+  EXPECT_FALSE(builder.is_full());
+  EXPECT_EQ(builder.add(Lane{1}, records, true), 1u);
+  EXPECT_TRUE(builder.is_full());
+  builder.clear();
+  EXPECT_EQ(builder.add(Lane{1}, std::span(records).subspan(1), true), 1u);
 }
 
 // ---- against a slow model ----

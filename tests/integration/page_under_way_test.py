@@ -4,7 +4,7 @@
 import unittest
 
 from browser import PageTest
-from harness import DEADLINE, wait_until
+from harness import wait_until
 from page_test import number
 from under_way_test import LATE_NS, RANKS, SECOND, Hang
 from view_test import Server
@@ -52,7 +52,7 @@ class PageUnderWay(PageTest):
         self.assertTrue(page.text("#chosen [data-value=duration]").endswith(" so far"))
         self.assertIn("MPI_Recv", page.text("#longest button"))
 
-        out, errors = hang.job.communicate(timeout=DEADLINE)
+        out, errors = hang.end()
         self.assertEqual(hang.job.returncode, 0, errors + out)
         page.wait(f"{CHOSEN % 'duration'}?.endsWith(' so far') === false", "the chosen call has returned")
         page.wait("!document.querySelector('.timeline-status').innerText.includes('torn end')", "no call is open")

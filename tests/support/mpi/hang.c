@@ -1,13 +1,15 @@
 /* A job that hangs for a while: rank 0 computes, and all others wait for its message.
  *
  *   hang SECONDS PREFIX     Each rank but 0 writes the times of CLOCK_MONOTONIC just before and
- * just after its receive into PREFIX.RANK, each in a line, as soon as it knows it.
+ * just after its receive into PREFIX.RANK, each in a line, as soon as it knows it. Rank 0 computes
+ * for at least so many seconds, and until there is a file PREFIX.end.
  */
 
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 static long long now(void) {
   struct timespec t;
@@ -26,7 +28,8 @@ int main(int count, char** arguments) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) {
     const long long end = now() + ns;
-    while (now() < end) continue;
+    snprintf(path, sizeof path, "%s.end", arguments[2]);
+    while (now() < end || access(path, F_OK) != 0) continue;
     for (int other = 1; other < size; ++other) {
       MPI_Send(&token, 1, MPI_INT, other, 0, MPI_COMM_WORLD);
     }

@@ -768,16 +768,16 @@ TEST(UnderWayPrograms, WithSampling) { try_programs({.samples = true}, 60); }
 TEST(UnderWayPrograms, OfThreadsWithSampling) { try_programs({.threads = 3, .samples = true}, 30); }
 TEST(UnderWayPrograms, WithAnOffsetThatIsLearned) {
   try_programs({.threads = 2, .samples = true, .learns = true}, 30);
-  try_programs({.threads = 2, .samples = true, .learns = true, .is_long = true}, 50);
+  try_programs({.threads = 2, .samples = true, .learns = true, .is_long = true}, 20);
 }
 TEST(UnderWayPrograms, OverReplacementsOfTheAgent) {
-  try_programs({.threads = 2, .replaces = true}, 50);
+  try_programs({.threads = 2, .replaces = true}, 30);
 }
 TEST(UnderWayPrograms, OverReplacementsWithSamplingAndALearnedOffset) {
   Variety variety{.threads = 2, .samples = true, .replaces = true, .learns = true};
   try_programs(variety, 30);
   variety.is_long = true;
-  try_programs(variety, 50);
+  try_programs(variety, 20);
 }
 TEST(UnderWayPrograms, WithTicks) { try_programs({.by_ticks = true}, 60); }
 TEST(UnderWayPrograms, WithTicksAndEverythingElse) {
@@ -785,7 +785,7 @@ TEST(UnderWayPrograms, WithTicksAndEverythingElse) {
       .threads = 2, .samples = true, .replaces = true, .learns = true, .by_ticks = true};
   try_programs(variety, 30);
   variety.is_long = true;
-  try_programs(variety, 50);
+  try_programs(variety, 20);
 }
 TEST(UnderWayPrograms, ThatDieInACall) {
   try_programs({.threads = 2, .samples = true, .dies = true}, 40);
@@ -795,8 +795,8 @@ TEST(UnderWayPrograms, WhoseRingOverruns) {
   try_programs({.samples = true, .ring_records = capture::kMinRingRecords}, 40);
 }
 TEST(UnderWayPrograms, WithAJournalThatIsFullNowAndThen) {
-  try_programs({.threads = 3, .samples = true, .journal_is_small = true}, 30);
-  try_programs({.threads = 2, .replaces = true, .is_long = true, .journal_is_small = true}, 30);
+  try_programs({.threads = 3, .samples = true, .journal_is_small = true}, 15);
+  try_programs({.threads = 2, .replaces = true, .is_long = true, .journal_is_small = true}, 15);
 }
 TEST(UnderWayPrograms, WithAnAgentThatLagsBehind) {
   try_programs({.threads = 2, .samples = true, .budget = 7}, 30);

@@ -67,7 +67,7 @@ bool ChunkWriter::write_chunk(WatchedProcess& process, Drain& drain) {
   processes_.apply(draft.progress);
   for (const RingOrder& ring : orders_) {
     process.chunk_order[ring.ring] = ring.order;
-    process.cursors[ring.ring].begins.forget_before(ring.order.last_begin());
+    process.cursors[ring.ring].begins.forget_until(ring.order.last_begin());
   }
   process.chunk_since = 0;
   return true;

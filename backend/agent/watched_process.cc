@@ -18,7 +18,7 @@ WatchedProcess::WatchedProcess(Lane number, Segment mapped, Nanos now)
     cursors[ring].order = ThreadOrder(segment.progress(ring).window_end_ns);
     chunk_order[ring] = ThreadOrder(segment.progress(ring).chunk_end_ns);
     cursors[ring].begins.add(segment.progress(ring).open_begin,
-                             segment.progress(ring).open_begin_ns);
+                             segment.progress(ring).open_begin_ns, false);
     is_continued |= cursors[ring].position != 0 || segment.progress(ring).charged_ns != 0;
   }
 }

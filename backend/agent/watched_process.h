@@ -32,17 +32,22 @@ class KnownBegins {
   /// know the begins of the others.
   static constexpr std::size_t kMaxCalls = 8;
 
-  void add(std::uint64_t ticks, Nanos begin_ns) {
+  /// `for_chunks`: the records of earlier calls may still go into chunks.
+  void add(std::uint64_t ticks, Nanos begin_ns, bool for_chunks) {
     if (ticks <= last_.ticks) return;
-    if (last_.ticks != 0) earlier_.push_back(last_);
+    if (!for_chunks) earlier_.clear();
+    if (for_chunks && last_.ticks != 0) earlier_.push_back(last_);
     if (earlier_.size() >= kMaxCalls) earlier_.pop_back();
     last_ = {ticks, begin_ns};
   }
   /// The last call; ticks 0: there was none.
   const KnownBegin& last() const noexcept { return last_; }
-  /// Forgets calls that began before these ticks, except the last one.
-  void forget_before(std::uint64_t ticks) {
-    std::erase_if(earlier_, [ticks](const KnownBegin& call) { return call.ticks < ticks; });
+  /// The oldest call whose record is not read everywhere, else the last one. A successor needs it
+  /// most, since its clocks know less of the past.
+  const KnownBegin& oldest() const noexcept { return earlier_.empty() ? last_ : earlier_.front(); }
+  /// Forgets calls that began at these ticks or before, except the last one.
+  void forget_until(std::uint64_t ticks) {
+    std::erase_if(earlier_, [ticks](const KnownBegin& call) { return call.ticks <= ticks; });
   }
   /// The begin of the call that began at these ticks; `otherwise` if it was never under way.
   Nanos of(std::uint64_t ticks, Nanos otherwise) const {

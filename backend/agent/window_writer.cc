@@ -160,7 +160,10 @@ bool WindowWriter::charge_open_calls(Drain& drain) {
       const auto open = recorded ? recorded : published(process, ring, drain);
       if (!open) continue;
       note_begin(process, open->call.begin_ns, drain);
-      process.cursors[ring].begins.add(open->begin_ticks, open->call.begin_ns);
+      const bool chunks_lag =
+          process.segment.progress(ring).chunk_position < process.cursors[ring].position;
+      process.cursors[ring].begins.add(open->begin_ticks, open->call.begin_ns,
+                                       drain.control.chunks && chunks_lag);
       builder_.charge_open(lane, open->call, open->until);
       if (!recorded && !process.ended) note_open(process, ring, *open);
     }
@@ -420,7 +423,7 @@ void WindowWriter::fill_accounts(wire::ProfileWindow& window, Progress& progress
       mark.to.window_position = std::max(mark.to.window_position, position);
       mark.to.charged_ns = std::max(mark.to.charged_ns, charged);
       mark.to.window_end_ns = process.cursors[ring].order.last_end();
-      const KnownBegin& begin = process.cursors[ring].begins.last();
+      const KnownBegin& begin = process.cursors[ring].begins.oldest();
       mark.to.open_begin = begin.ticks;
       mark.to.open_begin_ns = begin.begin_ns;
       if (!drain.control.chunks)

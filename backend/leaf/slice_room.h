@@ -90,12 +90,13 @@ class SliceRoom {
     newest_ = slice;
   }
 
-  static std::uint64_t room_in(std::uint64_t slice, Nanos from, Nanos to, Nanos slice_ns,
-                               std::uint64_t used) {
+  // Nothing is known of the time before `earliest_`. It may be used.
+  std::uint64_t room_in(std::uint64_t slice, Nanos from, Nanos to, Nanos slice_ns,
+                        std::uint64_t used) const {
     const Nanos begin = static_cast<Nanos>(slice) * slice_ns;
     const Nanos end = std::min(to, begin + slice_ns);
     const auto inside = static_cast<std::uint64_t>(end - std::max(from, begin));
-    const auto passed = static_cast<std::uint64_t>(end - begin);
+    const auto passed = static_cast<std::uint64_t>(end - std::max(begin, earliest_));
     return std::min(inside, passed - std::min(passed, used));
   }
 

@@ -58,6 +58,14 @@ TEST(SliceRoom, AfterARestartTimeBeforeItGetsNothing) {
   EXPECT_EQ(spread(room, 0, 300, 1000, parts), 50u);
 }
 
+TEST(SliceRoom, AfterARestartTimeBeforeItMayBeUsed) {
+  SliceRoom room;
+  room.restart(250);
+  room.use(2, 30);  // From 260 to 290.
+  Parts parts;
+  EXPECT_EQ(spread(room, 255, 300, 1000, parts), 20u) << "250 to 260 and 290 to 300";
+}
+
 TEST(SliceRoom, NoSliceEverGetsMoreThanItsLength) {
   for (unsigned seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

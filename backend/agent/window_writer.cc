@@ -30,8 +30,14 @@ bool WindowWriter::drain(Drain& drain) {
   while (builder_.is_open() || open_next_slice(drain)) {
     const bool is_past = drain.everything || builder_.end_ns() <= drain.run_now;
     if (is_past) look(drain);  // Before the records are read.
+    holds_back_ = false;
     const bool all_read = read_rings(drain);
-    const bool over = all_read && is_past && charge_open_calls(drain);
+    bool over = all_read && is_past && !holds_back_ && charge_open_calls(drain);
+    if (holds_back_) {
+      // The slice is over with the next drain. Until then no call is listed as under way.
+      builder_.clear_under_way();
+      over = false;
+    }
     const bool early = is_any_filling() || builder_.is_full();
     if (!is_worth_sealing()) {
       if (over) builder_.close();
@@ -290,6 +296,7 @@ bool WindowWriter::read_ring(WatchedProcess& process, std::uint32_t ring, Drain&
       if (!waited) cursor.held_round = drain.round;
       cursor.held_position = cursor.position;
       cursor.held_count = left;
+      holds_back_ |= batch[taken].end_ns < builder_.end_ns();
       return true;
     }
   }

@@ -106,6 +106,9 @@ class WindowWriter {
   WindowBuilder builder_;
   std::vector<capture::Record> batch_;
   std::vector<TimedRecord> timed_;
+  // Completions of a call in the open slice are in a ring, and more of them may follow. The next
+  // drain takes them.
+  bool holds_back_ = false;
   // At the last look, the time of a call under way was not counted, from this time on.
   bool has_open_calls_ = false;
   Nanos open_since_ = 0;

@@ -445,6 +445,37 @@ TEST(UnderWay, ACallThatReturnsDuringTheDrainIsNotListed) {
   }
 }
 
+// A rank has lost its processor between two completions of a call, and another thread is in a call.
+TEST(UnderWay, CompletionsThatAreHeldBackMakeNoWindowAfterWindow) {
+  MomentHost host;
+  const Nanos began = host.now;
+  host.begin(0, 2);
+  host.now += MomentHost::kMoment / 2;
+  host.begin(1, 3);
+  host.finish(1);
+  testing::HandMadeCall completion;
+  completion.function = 3;
+  completion.begin = completion.end = host.ticks();
+  completion.kind = capture::RecordKind::kCompletion;
+  completion.peer = 1;
+  completion.flags = capture::kRecordReceive;
+  host.process().write(1, completion);
+  host.now = began + MomentHost::kMoment + 200 * kMicrosecond;
+  std::ignore = host.drain();
+  EXPECT_LE(host.windows().size(), 1u);
+  host.now += 100 * kMicrosecond;
+  std::ignore = host.drain();
+  const auto windows = host.windows();
+  ASSERT_FALSE(windows.empty());
+  EXPECT_LE(windows.size(), 2u);
+  EXPECT_EQ(windows.back().begin_ns, began);
+  ASSERT_EQ(windows.back().under_way.size(), 1u);
+  EXPECT_EQ(windows.back().under_way[0].function, FunctionId{2});
+  std::uint64_t receives = 0;
+  for (const auto& window : windows) receives += window.waits.size();
+  EXPECT_EQ(receives, 1u);
+}
+
 // The agent's budget does not reach the slice in which the process has died.
 TEST(UnderWay, ALastCallCountsWholeIfTheSlicesLagBehind) {
   for (std::size_t budget = 1; budget <= 12; ++budget) {

@@ -27,9 +27,10 @@ bool is_possible(const LinePiece& piece) {
   return std::abs(piece.slope_off) <= SlewedLine::kMaxSlopeOff && !is_far(piece.from) &&
          !is_far(piece.value);
 }
+// No processor counts 1000 ticks per ns, or less than one tick per ms.
+bool is_possible_rate(double ns_per_tick) { return ns_per_tick >= 1e-3 && ns_per_tick <= 1e6; }
 bool is_possible(const TickPiece& piece) {
-  // No processor counts a thousand ticks a nanosecond, or one in a millisecond.
-  return piece.ns_per_tick >= 1e-3 && piece.ns_per_tick <= 1e6 && !is_far(piece.ns);
+  return is_possible_rate(piece.ns_per_tick) && !is_far(piece.ns);
 }
 Nanos begin_of(const LinePiece& piece) { return piece.from; }
 std::uint64_t begin_of(const TickPiece& piece) { return piece.ticks; }
@@ -61,13 +62,15 @@ ClockMemo memo_of(const TickClock& ticks, const RunClock& run) {
   memo.tick_pieces = copy_newest(ticks.pieces(), memo.ticks);
   memo.run_pieces = copy_newest(run.line().pieces(), memo.run);
   memo.last_pair = ticks.last_pair();
+  if (memo.tick_pieces == ticks.pieces().size()) memo.older_ns_per_tick = ticks.older_ns_per_tick();
   return memo;
 }
 
 TickClock tick_clock_of(const ClockMemo& memo) {
   const auto pieces = known(memo.ticks, memo.tick_pieces);
   if (!are_possible(pieces) || is_far(memo.last_pair.monotonic_ns)) return {};
-  return {pieces, memo.last_pair};
+  const bool is_whole = is_possible_rate(memo.older_ns_per_tick);
+  return {pieces, memo.last_pair, is_whole ? memo.older_ns_per_tick : 0};
 }
 
 }  // namespace xylem::backend

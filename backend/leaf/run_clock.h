@@ -23,6 +23,7 @@ struct ClockMemo {
   std::uint32_t tick_pieces = 0;  ///< Number of pieces in `ticks`; 0: no tick clock yet.
   std::uint32_t run_pieces = 0;
   TickPair last_pair;
+  double older_ns_per_tick = 0;  ///< For times before ticks[0]; 0: older pieces are left out.
   std::array<TickPiece, kPieces> ticks{};
   std::array<LinePiece, kPieces> run{};
   bool operator==(const ClockMemo& other) const = default;

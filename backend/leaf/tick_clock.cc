@@ -55,7 +55,10 @@ void TickClock::add(const TickPair& pair) {
   if (pair.monotonic_ns < next_pair() || pair.ticks <= last_.ticks) return;
   const Nanos span = pair.monotonic_ns - last_.monotonic_ns;
   const double rate = static_cast<double>(span) / ticks_between(last_.ticks, pair.ticks);
-  if (pieces_.empty()) pieces_.push_back({last_.ticks, last_.monotonic_ns, rate});
+  if (pieces_.empty()) {
+    pieces_.push_back({last_.ticks, last_.monotonic_ns, rate});
+    older_ns_per_tick_ = rate;
+  }
   Nanos line = to_monotonic(pair.ticks);
   if (pair.monotonic_ns - line > kJump) line = pair.monotonic_ns;
   const Nanos off = std::clamp(pair.monotonic_ns - line, -kJump, kJump);
@@ -63,8 +66,10 @@ void TickClock::add(const TickPair& pair) {
   // stand still.
   const double bend = static_cast<double>(off) / static_cast<double>(kPiece);
   pieces_.push_back({pair.ticks, line, rate * std::clamp(1 + bend, 0.5, 2.0)});
-  if (pieces_.size() > kPieces) pieces_.pop_front();
-  find_usual_rate();
+  if (pieces_.size() > kPieces) {
+    pieces_.pop_front();
+    older_ns_per_tick_ = usual_rate();
+  }
 
   // What the slope may be off by, carried over the open end that it is used for.
   const auto doubt = static_cast<double>(pair.error_ns + last_.error_ns);
@@ -90,18 +95,18 @@ Nanos TickClock::to_monotonic(std::uint64_t ticks) const {
   // Nearly always in the last piece or the one before.
   auto piece = pieces_.rbegin();
   while (piece->ticks > ticks && std::next(piece) != pieces_.rend()) ++piece;
-  if (piece->ticks > ticks) return time_at({piece->ticks, piece->ns, usual_ns_per_tick_}, ticks);
+  if (piece->ticks > ticks) return time_at({piece->ticks, piece->ns, older_ns_per_tick_}, ticks);
   return time_at(*piece, ticks);
 }
 
-void TickClock::find_usual_rate() {
-  if (pieces_.empty()) return;
+// The median of the pieces' rates.
+double TickClock::usual_rate() const {
   std::vector<double> rates;
   rates.reserve(pieces_.size());
   for (const TickPiece& piece : pieces_) rates.push_back(piece.ns_per_tick);
   const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
   std::nth_element(rates.begin(), middle, rates.end());
-  usual_ns_per_tick_ = *middle;
+  return *middle;
 }
 
 Nanos record_time(const TickClock& clock, capture::ClockKind kind, std::uint64_t ticks) {

@@ -59,19 +59,25 @@ class TickClock {
   /// ms this is a slope error of 5 ppm.
   static constexpr Nanos kFirstPiece = 20 * kMillisecond;
   static constexpr Nanos kPiece = 250 * kMillisecond;
-  /// Maximum number of pieces that are kept, for the last two minutes. Older times are estimated
-  /// with the median of the pieces' rates: a single piece may be steep, because it makes up for an
-  /// error. A caller that meets an older time again must keep it.
+  /// Maximum number of pieces that are kept, for the last two minutes. Times before the first piece
+  /// are converted with the rate of the first piece, and so always in the same way. When pieces are
+  /// dropped, older times are estimated with the median of the rates of those that stay: a single
+  /// piece may be steep, because it makes up for an error. A caller that meets such a time again
+  /// must keep it.
   static constexpr std::size_t kPieces = 512;
   /// If a pair is later than the line by more than this, the line steps to the pair. The host may
   /// have slept.
   static constexpr Nanos kJump = 1 * kSecond;
 
   TickClock() = default;
-  /// Continues a clock that pieces() and last_pair() have described.
-  TickClock(std::span<const TickPiece> pieces, const TickPair& last_pair)
-      : pieces_(pieces.begin(), pieces.end()), last_(last_pair), has_pair_(last_pair.ticks != 0) {
-    find_usual_rate();
+  /// Continues a clock that pieces(), last_pair() and older_ns_per_tick() have described.
+  /// `older_ns_per_tick` is 0 if the oldest pieces are missing.
+  TickClock(std::span<const TickPiece> pieces, const TickPair& last_pair, double older_ns_per_tick)
+      : pieces_(pieces.begin(), pieces.end()),
+        older_ns_per_tick_(older_ns_per_tick),
+        last_(last_pair),
+        has_pair_(last_pair.ticks != 0) {
+    if (older_ns_per_tick_ == 0 && is_ready()) older_ns_per_tick_ = usual_rate();
   }
 
   /// Adds `pair` if the last pair is old enough, else ignores `pair`. May be called at any time.
@@ -89,14 +95,16 @@ class TickClock {
 
   const std::deque<TickPiece>& pieces() const noexcept { return pieces_; }
   const TickPair& last_pair() const noexcept { return last_; }
+  /// The rate for times before the oldest piece.
+  double older_ns_per_tick() const noexcept { return older_ns_per_tick_; }
 
  private:
   friend class TickReader;
   static Nanos time_at(const TickPiece& piece, std::uint64_t ticks);
-  void find_usual_rate();
+  double usual_rate() const;
 
   std::deque<TickPiece> pieces_;
-  double usual_ns_per_tick_ = 0;  // The median of the pieces' rates.
+  double older_ns_per_tick_ = 0;
   TickPair last_;
   bool has_pair_ = false;
   Nanos error_ns_ = 0;

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "backend/leaf/run_clock.h"
+
 namespace xylem::backend {
 namespace {
 
@@ -118,6 +120,34 @@ TEST(TickClock, StepsForwardWhenTheHostHasSlept) {
   EXPECT_EQ(clock.to_monotonic(1'250'000'000), 2 * kSecond + kSecond / 4);
 }
 
+// The window of a call and its event are converted a second apart. MPI_Init may have begun before
+// the agent's first pair.
+TEST(TickClock, TimesBeforeTheFirstPairNeverChange) {
+  std::mt19937_64 random(11);
+  TickClock clock;
+  const Nanos start = 1000 * kSecond;
+  const auto add = [&](Nanos now) {
+    clock.add({static_cast<std::uint64_t>(3 * now), now + static_cast<Nanos>(random() % 100), 50});
+  };
+  add(start);
+  add(start + TickClock::kFirstPiece + kMillisecond);
+  std::vector<std::uint64_t> early;
+  std::vector<Nanos> times;
+  for (const Nanos before : {Nanos{1}, kMillisecond, kSecond, 600 * kSecond}) {
+    early.push_back(static_cast<std::uint64_t>(3 * (start - before)));
+    times.push_back(clock.to_monotonic(early.back()));
+  }
+  for (int pair = 1; pair < 200; ++pair) {
+    add(start + pair * (TickClock::kPiece + kMillisecond));
+    const TickClock successor = tick_clock_of(memo_of(clock, RunClock()));
+    for (std::size_t i = 0; i < early.size(); ++i) {
+      ASSERT_EQ(clock.to_monotonic(early[i]), times[i]) << pair;
+      if (clock.pieces().size() > ClockMemo::kPieces) continue;
+      ASSERT_EQ(successor.to_monotonic(early[i]), times[i]) << pair;
+    }
+  }
+}
+
 // The oldest piece may make up for an error, with double the usual rate.
 TEST(TickClock, OlderTimesAreConvertedWithTheUsualRate) {
   TickClock clock;
@@ -128,7 +158,7 @@ TEST(TickClock, OlderTimesAreConvertedWithTheUsualRate) {
   }
   const std::vector<TickPiece> all(clock.pieces().begin(), clock.pieces().end());
   for (std::size_t first = 0; first + 2 < all.size(); ++first) {
-    const TickClock successor(std::span<const TickPiece>(all).subspan(first), clock.last_pair());
+    const TickClock successor(std::span<const TickPiece>(all).subspan(first), clock.last_pair(), 0);
     const TickPiece& oldest = all[first];
     const Nanos error = oldest.ns - static_cast<Nanos>(oldest.ticks);
     TickReader reader(successor, capture::ClockKind::kTsc);

@@ -32,6 +32,7 @@ inline wire::Event event_of(const capture::Record& from, Nanos begin_ns, Nanos e
   event.result = from.result;
   event.calls = from.kind == capture::RecordKind::kCompletion ? 0 : from.calls;
   event.thread = thread;
+  event.number = from.number;
   event.function = FunctionId{from.function};
   event.kind = static_cast<std::uint8_t>(from.kind);
   event.flags = from.flags;

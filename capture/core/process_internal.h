@@ -52,6 +52,7 @@ struct Meaning {
   std::uint32_t comm = kNoComm;
   std::int32_t peer = kNoPeer;
   std::int32_t tag = kNoTag;
+  std::uint32_t number = 0;
   std::uint8_t flags = 0;
 };
 
@@ -356,7 +357,7 @@ XYLEM_INLINE void write_record(const Call& call, const Meaning& meaning, RecordK
   record.kind = kind;
   record.flags = static_cast<std::uint8_t>(meaning.flags | (calls > 1 ? kRecordEstimated : 0));
   record.thread = thread.number;
-  record.reserved = 0;
+  record.number = meaning.number;
   ring.head.store(head + 1, std::memory_order_release);
 }
 

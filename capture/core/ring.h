@@ -86,6 +86,7 @@ constexpr std::uint8_t kRecordEstimated = 1;  ///< Only one of the record's call
 constexpr std::uint8_t kRecordSend = 2;  ///< Payload sent to `peer`; it counts in the communication
                                          ///< matrix.
 constexpr std::uint8_t kRecordReceive = 4;  ///< Payload received from `peer`.
+constexpr std::uint8_t kRecordNumbered = 8;  ///< `number` is known.
 
 /// The record of a call. Times are ticks of the segment's clock.
 struct Record {
@@ -106,7 +107,9 @@ struct Record {
   RecordKind kind;
   std::uint8_t flags;
   std::uint32_t thread;  ///< Number of the ring.
-  std::uint32_t reserved;
+  /// With kRecordNumbered: number of the message in its channel, or of the collective on its
+  /// communicator; see wire::kEventNumbered. Else 0.
+  std::uint32_t number;
 };
 static_assert(sizeof(Record) == 64);
 

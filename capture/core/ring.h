@@ -85,7 +85,7 @@ constexpr std::uint32_t kCommSelf = 1;
 constexpr std::uint8_t kRecordEstimated = 1;  ///< Only one of the record's calls was timed.
 constexpr std::uint8_t kRecordSend = 2;  ///< Payload sent to `peer`; it counts in the communication
                                          ///< matrix.
-constexpr std::uint8_t kRecordReceive = 4;  ///< Payload received from `peer`.
+constexpr std::uint8_t kRecordReceive = 4;   ///< Payload received from `peer`.
 constexpr std::uint8_t kRecordNumbered = 8;  ///< `number` is known.
 
 /// The record of a call. Times are ticks of the segment's clock.

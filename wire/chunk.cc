@@ -13,6 +13,8 @@
 //     function: a send of 300 ns and a wait of 40 us have different distributions. A completion has
 //     the times of its call. Such an event is "odd": it is stored as the difference from the
 //     previous event, which is usually zero twice.
+//  4. Numbers of messages and collectives. They count up in each channel, so only the difference
+//     from the expected number is stored, which is usually zero.
 //
 // All these are columns of numbers. A column is cut into byte planes, lowest bytes first. If all
 // bytes of a plane are equal, only this byte is stored. Other planes are compressed by zstd at its
@@ -43,6 +45,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <tuple>
 
 #include "base/check.h"
 #include "wire/chunk_internal.h"
@@ -82,6 +85,33 @@ void TimeGroups::plan(std::span<const Shape> shapes, std::span<const std::uint32
     next_.push_back(place);
     place += size;
   }
+}
+
+void NumberOrder::plan(std::span<const Shape> shapes) {
+  constexpr std::uint64_t kDirections = kEventSend | kEventReceive;
+  constexpr std::uint64_t kLow = 0xffffffff;
+  channel_of_.assign(shapes.size(), 0);
+  keys_.clear();
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    const auto& word = shapes[s].word;
+    if (!is_numbered(shapes[s])) continue;
+    const std::uint64_t direction = word[4] >> 24 & kDirections;
+    const bool is_message = direction != 0;
+    keys_.push_back({is_message ? word[1] : word[1] & kLow,
+                     is_message ? (word[2] & kLow) | direction << 32 : 0,
+                     static_cast<std::uint16_t>(s)});
+  }
+  std::sort(keys_.begin(), keys_.end(), [](const Key& a, const Key& b) {
+    return std::tie(a.first, a.second) < std::tie(b.first, b.second);
+  });
+  std::uint16_t channels = 0;
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const bool is_same =
+        i > 0 && keys_[i].first == keys_[i - 1].first && keys_[i].second == keys_[i - 1].second;
+    if (!is_same) ++channels;
+    channel_of_[keys_[i].shape] = static_cast<std::uint16_t>(channels - 1);
+  }
+  next_.assign(channels, 0);
 }
 
 namespace {
@@ -180,6 +210,8 @@ struct ChunkEncoder::State {
   internal::Numbering<internal::Shape> shapes;
   internal::Numbering<std::uint64_t> requests;
   internal::TimeGroups groups;
+  internal::NumberOrder order;
+  std::vector<std::uint64_t> numbers;        // By numbered event.
   std::vector<std::uint16_t> shape_of;       // By event.
   std::vector<std::uint16_t> request_of;     // By event that has one.
   std::vector<internal::Clock::Told> told;   // By event.
@@ -190,6 +222,7 @@ struct ChunkEncoder::State {
 
   void take_apart(std::span<const Event> events, Nanos start);
   void write_body();
+  void write_numbers();
 };
 
 void ChunkEncoder::State::take_apart(std::span<const Event> events, Nanos start) {
@@ -197,6 +230,7 @@ void ChunkEncoder::State::take_apart(std::span<const Event> events, Nanos start)
   shapes.clear();
   requests.clear();
   request_of.clear();
+  numbers.clear();
   shape_of.resize(events.size());
   told.resize(events.size());
   Clock clock(start);
@@ -211,6 +245,7 @@ void ChunkEncoder::State::take_apart(std::span<const Event> events, Nanos start)
       form |= internal::kHasRequest;
       request_of.push_back(requests.number(event.request));
     }
+    if ((event.flags & kEventNumbered) != 0) numbers.push_back(event.number);
     const internal::Shape shape = internal::shape_of(event, form);
     shape_of[i] = shapes.number(shape);
   }
@@ -250,6 +285,20 @@ void ChunkEncoder::State::write_body() {
     columns.append(body, std::span<const std::uint64_t>(second).subspan(at, size));
     at += size;
   }
+  write_numbers();
+}
+
+void ChunkEncoder::State::write_numbers() {
+  if (numbers.empty()) return;
+  const auto table = shapes.keys();
+  order.plan(table);
+  std::size_t at = 0;
+  for (const std::uint16_t shape : shape_of) {
+    if (!internal::NumberOrder::is_numbered(table[shape])) continue;
+    numbers[at] = order.tell(shape, static_cast<std::uint32_t>(numbers[at]));
+    ++at;
+  }
+  columns.append(body, std::span<const std::uint64_t>(numbers));
 }
 
 ChunkEncoder::ChunkEncoder() : state_(std::make_unique<State>()) {}

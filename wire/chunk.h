@@ -18,10 +18,11 @@
 namespace xylem::wire {
 
 constexpr std::size_t kMaxChunkEvents = 8192;
-constexpr std::uint32_t kChunkVersion = 1;
+/// The version that is written. Earlier versions can be read. Version 1 has no numbers.
+constexpr std::uint32_t kChunkVersion = 2;
 
 /// Maximum size of a chunk. In typical chunks, an event takes 2 to 4 bytes.
-constexpr std::size_t kMaxChunkBytes = 1024 + 72 * kMaxChunkEvents;
+constexpr std::size_t kMaxChunkBytes = 1024 + 76 * kMaxChunkEvents;
 
 /// Values of `Event` fields that mean "none" or "not known".
 constexpr std::int32_t kNoPeer = -1;
@@ -94,7 +95,7 @@ class ChunkEncoder {
 
 /// Reads the summary of a chunk without decoding its columns. Needs about 0.2 ns per event.
 /// Verifies the checksum of the whole chunk. Fails with kCorrupt if the chunk is damaged or has
-/// another version.
+/// a later version.
 Result<ChunkSummary> read_chunk_summary(std::span<const std::byte> chunk);
 
 /// Decodes chunks, one after another. It keeps its buffers between calls. After a full chunk these

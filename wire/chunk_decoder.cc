@@ -25,8 +25,10 @@ Unexpected corrupt(std::size_t size, const char* trouble) {
 ChunkSummary read_summary(ColumnReader& in, std::span<const std::byte> chunk) {
   in.open(chunk);
   if (chunk.empty()) return in.fail("it is empty"), ChunkSummary{};
-  if (chunk[0] != std::byte{kChunkVersion}) {
-    return in.fail("its version is not 1, so a newer xylem may have written it"), ChunkSummary{};
+  const auto version = static_cast<std::uint32_t>(chunk[0]);
+  if (version < 1 || version > kChunkVersion) {
+    return in.fail("its version is neither 1 nor 2, so a newer xylem may have written it"),
+           ChunkSummary{};
   }
   in.open(chunk.subspan(1));
   const std::uint64_t sum = in.u64();
@@ -67,11 +69,15 @@ struct ChunkDecoder::State {
   std::vector<std::uint64_t> requests;
   std::vector<std::uint16_t> request_of;     // By event that has one.
   std::vector<std::uint64_t> first, second;  // Told times, by place.
+  internal::NumberOrder order;
+  std::vector<std::uint64_t> numbers;  // By numbered event.
   std::vector<Event> events;
 
   bool read_shapes(std::size_t event_count);
   bool read_requests(std::size_t event_count);
   bool read_times();
+  /// `version` is that of the chunk. An event of version 1 has no number, whatever its flags say.
+  bool read_numbers(std::uint32_t version);
   /// Makes the events; returns what they sum up to.
   ChunkSummary put_together(Nanos start);
 };
@@ -122,6 +128,23 @@ bool ChunkDecoder::State::read_times() {
     if (!in.read(std::span(second).subspan(at, size), 8)) return false;
     at += size;
   }
+  return true;
+}
+
+bool ChunkDecoder::State::read_numbers(std::uint32_t version) {
+  std::size_t numbered = 0;
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    if (version == 1) {
+      shapes[s].word[4] &= ~(std::uint64_t{kEventNumbered} << 24);
+      template_of[s].flags &= static_cast<std::uint8_t>(~kEventNumbered);
+    }
+    if (internal::NumberOrder::is_numbered(shapes[s])) numbered += events_of[s];
+  }
+  numbers.resize(numbered);
+  if (numbered != 0) {
+    if (!in.read(std::span(numbers), 4)) return false;
+    order.plan(shapes);
+  }
   return in.left() == 0 || in.fail("more bytes follow its end");
 }
 
@@ -131,6 +154,7 @@ ChunkSummary ChunkDecoder::State::put_together(Nanos start) {
   Clock clock(start);
   events.resize(shape_of.size());
   std::size_t having = 0;
+  std::size_t numbered = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const std::uint16_t s = shape_of[i];
     const std::uint64_t form = internal::form_of(shapes[s]);
@@ -142,6 +166,9 @@ ChunkSummary ChunkDecoder::State::put_together(Nanos start) {
     event.begin_ns = static_cast<Nanos>(times.begin);
     event.end_ns = static_cast<Nanos>(times.end);
     if (form & internal::kHasRequest) event.request = requests[request_of[having++]];
+    if ((event.flags & kEventNumbered) != 0) {
+      event.number = order.understand(s, static_cast<std::uint32_t>(numbers[numbered++]));
+    }
     found.calls += event.calls;
     found.begin_ns = std::min(found.begin_ns, event.begin_ns);
     found.end_ns = std::max(found.end_ns, event.end_ns);
@@ -158,7 +185,8 @@ Result<std::span<const Event>> ChunkDecoder::decode(std::span<const std::byte> c
   State& state = *state_;
   const ChunkSummary summary = read_summary(state.in, chunk);
   if (!state.in.failed() && state.read_shapes(summary.events) &&
-      state.read_requests(summary.events) && state.read_times()) {
+      state.read_requests(summary.events) && state.read_times() &&
+      state.read_numbers(static_cast<std::uint32_t>(chunk[0]))) {
     const ChunkSummary found = state.put_together(summary.begin_ns);
     if (found == summary) return std::span<const Event>(state.events);
     state.in.fail("its summary does not agree with its events");

@@ -174,4 +174,48 @@ class TimeGroups {
   std::vector<std::size_t> next_;        // Position of the next event of each group.
 };
 
+/// Predicts the number of each numbered event (kEventNumbered) of a chunk: it usually is one more
+/// than the previous number of its channel, and 0 for a channel without a previous number. Only the
+/// difference from the prediction is stored, modulo 2^32. The shape of an event gives its channel:
+///
+///   a send, a receive   its communicator, peer, tag, and whether it is a send or a receive
+///   any other event     its communicator
+///
+/// Not thread-safe.
+class NumberOrder {
+ public:
+  /// Call it for each chunk, before its events.
+  void plan(std::span<const Shape> shapes);
+
+  static bool is_numbered(const Shape& shape) {
+    return (shape.word[4] >> 24 & kEventNumbered) != 0;
+  }
+
+  /// The stored number of the next event with this shape, and back. Call one of them for each
+  /// numbered event, in order.
+  std::uint32_t tell(std::size_t shape, std::uint32_t number) {
+    std::uint32_t& next = next_[channel_of_[shape]];
+    const std::uint32_t told = number - next;
+    next = number + 1;
+    return told;
+  }
+  std::uint32_t understand(std::size_t shape, std::uint32_t told) {
+    std::uint32_t& next = next_[channel_of_[shape]];
+    const std::uint32_t number = told + next;
+    next = number + 1;
+    return number;
+  }
+
+ private:
+  struct Key {
+    std::uint64_t first;
+    std::uint64_t second;
+    std::uint16_t shape;
+  };
+
+  std::vector<Key> keys_;                  // Of the numbered shapes, sorted by channel.
+  std::vector<std::uint16_t> channel_of_;  // Channel of each numbered shape.
+  std::vector<std::uint32_t> next_;        // Prediction for each channel.
+};
+
 }  // namespace xylem::wire::internal

@@ -36,12 +36,13 @@ enum Column : int {
   kRequest,
   kResult,
   kCalls,
+  kNumber,
 };
 
 constexpr const char* kDeclaration =
     "CREATE TABLE event(world INTEGER, rank INTEGER, thread INTEGER, begin_ns INTEGER,"
     " end_ns INTEGER, kind TEXT, function TEXT, peer INTEGER, bytes INTEGER, tag INTEGER,"
-    " comm INTEGER, request INTEGER, result INTEGER, calls INTEGER)";
+    " comm INTEGER, request INTEGER, result INTEGER, calls INTEGER, number INTEGER)";
 
 struct Module {
   bool completions;
@@ -297,6 +298,9 @@ void Cursor::column(sqlite3_context* out, int column) {
       return sqlite3_result_int(out, event.result);
     case kCalls:
       return sqlite3_result_int64(out, event.calls);
+    case kNumber:
+      if ((event.flags & wire::kEventNumbered) != 0) sqlite3_result_int64(out, event.number);
+      return;
     default:
       return;
   }

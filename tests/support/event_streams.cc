@@ -225,6 +225,7 @@ std::vector<Event> random_events(std::size_t count, std::uint64_t seed) {
     fill(event.thread);
     fill(event.kind);
     fill(event.flags);
+    if ((event.flags & wire::kEventNumbered) != 0) fill(event.number);
   }
   return events;
 }

@@ -396,6 +396,7 @@ bool Segment::is_finished() const noexcept { return header().agent_finished != 0
 void Segment::set_finished() { header().agent_finished = 1; }
 
 void Segment::set_enabled(bool enabled) {
+  if (!enabled) header().was_disabled.store(1, std::memory_order_release);
   header().enabled.store(enabled ? 1 : 0, std::memory_order_release);
 }
 

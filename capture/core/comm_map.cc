@@ -4,9 +4,9 @@
 // first. So each communicator must be counted exactly once, also if the map has no room for it. If
 // one could not be counted, all later ones have no identity: theirs would be another's elsewhere.
 
-#include <sched.h>
 #include <sys/mman.h>
 
+#include "capture/core/bounded_lock_internal.h"
 #include "capture/core/comm_map_internal.h"
 #include "capture/core/process_internal.h"
 
@@ -58,33 +58,10 @@ bool translate(const Group& group, const Group& world, std::int32_t* scratch, st
   return true;
 }
 
-// The holder asks MPI, whose error handler may throw or jump: then the lock stays, and nobody may
-// wait for it for ever.
-class Locked {
- public:
-  explicit Locked(std::atomic<bool>& lock) : lock_(lock) {
-    constexpr int kMaxYields = 10'000;
-    for (int i = 0; i < kMaxYields && !is_held_; ++i) {
-      is_held_ = !lock_.exchange(true, std::memory_order_acquire);
-      if (!is_held_) sched_yield();
-    }
-  }
-  ~Locked() {
-    if (is_held_) lock_.store(false, std::memory_order_release);
-  }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-  explicit operator bool() const { return is_held_; }
-
- private:
-  std::atomic<bool>& lock_;
-  bool is_held_ = false;
-};
-
 }  // namespace
 
 bool CommMap::begin(std::int32_t world_rank, std::int32_t world_size) noexcept {
-  const Locked locked(locked_);
+  const BoundedLock locked(locked_);
   if (!locked) return false;
   world_size_ = world_size;
   Members* world = room_for(0);
@@ -141,6 +118,7 @@ CommEntry* CommMap::put(Word key, const Members* members, std::uint32_t identity
   if (room == nullptr) return nullptr;
   room->members = members;
   room->identity = identity;
+  room->collectives.store(0, std::memory_order_relaxed);
   room->key.store(key, std::memory_order_release);
   return room;
 }
@@ -150,7 +128,7 @@ const CommEntry* CommMap::learn(Word key, Origin origin) noexcept {
   const bool is_new = origin == Origin::kJustMade;
   // Most likely it was counted when it was made. MPI need not be asked at each of its calls.
   if (!is_new && has_overflowed_ && room_in_set_of(key) == nullptr) return nullptr;
-  const Locked locked(locked_);
+  const BoundedLock locked(locked_);
   if (!locked) {
     if (is_new) has_missed_one_ = true;
     return nullptr;

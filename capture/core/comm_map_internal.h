@@ -55,6 +55,11 @@ struct CommEntry {
   std::atomic<Word> key{0};  ///< The handle; 0 in a free entry.
   const Members* members = nullptr;
   std::uint32_t identity = 0;  ///< See kCommWorld in ring.h.
+  /// Number of the next collective call. Only one thread at a time may call a collective on a
+  /// communicator, so no atomic addition is needed. kUncertain if a collective has failed here,
+  /// because it may have succeeded on other ranks.
+  mutable std::atomic<std::uint32_t> collectives{0};
+  static constexpr std::uint32_t kUncertain = 0xffffffff;
 };
 
 /// The map has room for at most kCommSets * kCommWays communicators at the same time. Calls on

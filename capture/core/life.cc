@@ -164,7 +164,16 @@ bool has_started(std::uint16_t function) noexcept {
   return true;
 }
 
+void give_up_numbers(std::uint16_t function) noexcept {
+  const FunctionClass its_class = function_classes[function];
+  const bool communicates = its_class == FunctionClass::kPointToPoint ||
+                            its_class == FunctionClass::kCollective ||
+                            its_class == FunctionClass::kProbe;
+  if (communicates) message_numbers.give_up();
+}
+
 void count_without_ring(std::uint16_t function) noexcept {
+  give_up_numbers(function);
   SegmentHeader* segment = __atomic_load_n(&process.segment, __ATOMIC_ACQUIRE);
   if (segment == nullptr) return count_early_call(function);
   segment->ringless_calls.fetch_add(1, std::memory_order_relaxed);

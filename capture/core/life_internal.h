@@ -22,6 +22,10 @@ bool is_gate_open() noexcept;
 /// started yet, as an early call. Async-signal-safe.
 void count_without_ring(std::uint16_t function) noexcept;
 
+/// Gives up the numbers of messages if a call of `function`, which is not recorded, may send or
+/// receive a message.
+void give_up_numbers(std::uint16_t function) noexcept;
+
 /// Makes sure that the calling thread's ring becomes free when the thread ends.
 void watch_thread_end(Thread* thread) noexcept;
 

@@ -196,9 +196,11 @@ bool begins_anew(ThreadState& state, std::uint16_t function, const void* frame,
                  const void* caller) noexcept {
   if (was_left(state, frame)) {
     state.frame = nullptr;
+    message_numbers.give_up();  // The call that was left may have sent or received a message.
     return true;
   }
   if (is_part_of_mpi(caller)) return false;
+  give_up_numbers(function);
   if (state.thread == nullptr) {
     count_without_ring(function);
   } else {

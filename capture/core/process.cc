@@ -1,6 +1,4 @@
-#include <errno.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "capture/core/life_internal.h"
@@ -134,14 +132,6 @@ bool make_request_room(Thread& thread, std::uint32_t count) noexcept {
   thread.statuses = memory + room * (kPointer + sizeof(Word));
   thread.request_room = room;
   return true;
-}
-
-void* take_memory(std::size_t bytes) noexcept {
-  const int before = errno;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  errno = before;
-  return memory == MAP_FAILED ? nullptr : memory;
 }
 
 std::uint64_t monotonic_ns() noexcept {

@@ -34,9 +34,11 @@
 #include <cstdint>
 
 #include "capture/core/abi_internal.h"
+#include "capture/core/message_numbers_internal.h"
 #include "capture/core/nesting_internal.h"
 #include "capture/core/real_internal.h"
 #include "capture/core/ring.h"
+#include "capture/core/system_internal.h"
 
 namespace xylem::capture {
 
@@ -103,6 +105,11 @@ struct Call {
   TrackedRequest* tracked;  ///< Null when the request is not tracked.
   Word request;             ///< The request's handle; 0 if there is none.
 
+  // Set if the numbers of the call's messages were taken before the real call; see number_early().
+  bool is_numbered;
+  MessageNumber sent;
+  PostedReceive posted;
+
   /// Call it when MPI has returned. Returns false if the thread has left this call
   /// (nesting_internal.h). Then the call gets no record.
   XYLEM_INLINE bool stop(Word returned) noexcept;
@@ -154,10 +161,6 @@ Thread* take_ring(std::uint16_t function) noexcept;
 /// Allocates memory for `count` requests in `thread`. Returns false if there is no memory; then the
 /// requests are not tracked.
 bool make_request_room(Thread& thread, std::uint32_t count) noexcept;
-
-/// Takes zeroed memory from the kernel. The caller gives it back by munmap() or keeps it. Returns
-/// null if there is no memory.
-void* take_memory(std::size_t bytes) noexcept;
 
 /// The time now, in ticks of the segment's clock.
 XYLEM_INLINE std::uint64_t ticks() noexcept;
@@ -257,6 +260,7 @@ XYLEM_INLINE bool enter_by_profiling_name(std::uint16_t function) noexcept {
 XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept {
   ThreadState& state = thread_state;
   call.function = function;
+  call.is_numbered = false;
   call.by_profiling_name = false;
   const void* const frame = __builtin_frame_address(0);
   const void* const caller = __builtin_return_address(0);

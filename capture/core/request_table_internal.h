@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "capture/core/abi_internal.h"
+#include "capture/core/message_numbers_internal.h"
 
 namespace xylem::capture {
 
@@ -25,8 +26,10 @@ enum class RequestKind : std::uint8_t {
   kPersistentReceive = 1,
   kPersistentSend = 2,
   kPersistentCollective = 3,
-  kNewComm = 4,  ///< MPI_Comm_idup.
-  kMessage = 5,  ///< An MPI_Message between its probe and its receive; not a request.
+  kNewComm = 4,          ///< MPI_Comm_idup.
+  kMessage = 5,          ///< An MPI_Message between its probe and its receive; not a request.
+  kPartitionedSend = 6,  ///< Partitioned messages match each other only, and have no numbers.
+  kPartitionedReceive = 7,
 };
 
 struct TrackedRequest {
@@ -40,6 +43,7 @@ struct TrackedRequest {
   RequestKind kind = RequestKind::kReceive;
   bool active = false;   ///< True for a persistent request that was started and has not completed.
   std::uint8_t way = 0;  ///< Position of its key in the set; used only by the table.
+  PostedReceive posted;  ///< Receives and messages: where it stands among the receives.
 };
 
 constexpr std::uint32_t kRequestWays = 7;

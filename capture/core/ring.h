@@ -50,7 +50,7 @@
 namespace xylem::capture {
 
 constexpr std::uint64_t kSegmentMagic = 0x31676573'6d6c7978;  // "xylmseg1"
-constexpr std::uint32_t kLayoutVersion = 3;
+constexpr std::uint32_t kLayoutVersion = 4;
 
 /// Limits of the layout. Functions are numbered from 0 in the order of the function table.
 constexpr std::uint32_t kMaxFunctions = 1024;
@@ -259,8 +259,11 @@ struct alignas(64) SegmentHeader {
   std::uint32_t agent_finished;
   alignas(64) std::atomic<std::uint32_t> enabled;  ///< The agent's switch. With 0, calls are
                                                    ///< neither recorded nor counted.
-  std::atomic<std::uint32_t> threads;              ///< Rings with this number and above have not
-                                                   ///< been used.
+  /// Written by the agent: 1 after `enabled` was 0 once. Then messages were not counted, and the
+  /// numbers of later ones are unknown.
+  std::atomic<std::uint32_t> was_disabled;
+  std::atomic<std::uint32_t> threads;         ///< Rings with this number and above have not
+                                              ///< been used.
   std::atomic<std::uint64_t> ringless_calls;  ///< Calls of threads without a ring. They count as
                                               ///< lost.
   std::atomic<std::uint64_t> untracked_requests;  ///< Requests and matched messages that could not

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -89,6 +90,14 @@ void fill_random(void* into, std::size_t bytes) noexcept {
     seed = mixed_with_time(seed);
     at[i] = static_cast<unsigned char>(seed >> 56);
   }
+}
+
+void* take_memory(std::size_t bytes) noexcept {
+  const int before = errno;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  errno = before;
+  return memory == MAP_FAILED ? nullptr : memory;
 }
 
 void wipe(void* at, std::size_t bytes) noexcept {

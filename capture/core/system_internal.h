@@ -40,6 +40,10 @@ bool set_file_size(int fd, std::uint64_t bytes) noexcept;
 /// processes.
 void fill_random(void* into, std::size_t bytes) noexcept;
 
+/// Takes zeroed memory from the kernel. The caller gives it back by munmap() or keeps it. Returns
+/// null if there is no memory.
+void* take_memory(std::size_t bytes) noexcept;
+
 /// Overwrites memory with zeros. The compiler cannot remove this call, even if nothing reads the
 /// memory again.
 void wipe(void* at, std::size_t bytes) noexcept;

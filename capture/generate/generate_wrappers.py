@@ -37,13 +37,14 @@ SHAPES = {
     "send": ("", "after_send(call, {mode}, {count}, {datatype}, {dest}, {tag}, {comm});"),
     "psend": ("", "after_psend(call, {mode}, {partitions}, {count}, {datatype}, {dest}, {tag}, "
                   "{comm});"),
-    "recv": ("{status!} = own_status(call, {status});", "after_recv(call, {comm}, {status});"),
+    "recv": ("{status!} = own_status(call, {status});", "after_recv(call, {comm}, {source}, {tag}, {status});"),
     "irecv": ("", "after_irecv(call, {mode}, {source}, {tag}, {comm});"),
+    "precv": ("", "after_precv(call, {mode}, {source}, {tag}, {comm});"),
     "sendrecv": ("{status!} = own_status(call, {status});",
-                 "after_sendrecv(call, {sendcount}, {sendtype}, {dest}, {sendtag}, {comm}, "
-                 "{status});"),
+                 "after_sendrecv(call, {sendcount}, {sendtype}, {dest}, {sendtag}, {source}, "
+                 "{recvtag}, {comm}, {status});"),
     "isendrecv": ("", "after_isendrecv(call, {mode}, {sendcount}, {sendtype}, {dest}, {sendtag}, "
-                      "{source}, {comm});"),
+                      "{source}, {recvtag}, {comm});"),
     "mrecv": ("before_mrecv(call, {message}); {status!} = own_status(call, {status});",
               "after_mrecv(call, {status});"),
     "imrecv": ("before_mrecv(call, {message});", "after_imrecv(call, {request});"),
@@ -117,12 +118,14 @@ SHAPES = {
     "comm_free": ("before_comm_free(call, {comm});", "after_comm_free(call);"),
 }
 
-# A shape: its line that tells the agent what a blocking call waits for. It comes last before the
-# real call.
+# A shape: its line that tells the agent what a blocking call waits for, and takes the numbers of the
+# call's messages if there are several threads. It comes last before the real call.
 PLACES = {
-    "send": "at(call, {comm}, {dest});",
-    "recv": "at(call, {comm}, {source});",
-    "sendrecv": "at_source_or(call, {comm}, {source}, {dest});",
+    "send": "at(call, {comm}, {dest}); number_early(call, {comm}, {dest}, {tag});",
+    "recv": "at(call, {comm}, {source}); post_early(call, {comm}, {source}, {tag});",
+    "sendrecv": "at_source_or(call, {comm}, {source}, {dest}); "
+                "number_early(call, {comm}, {dest}, {sendtag}); "
+                "post_early(call, {comm}, {source}, {recvtag});",
     "probe": "at(call, {comm}, {source});",
     "mprobe": "at(call, {comm}, {source});",
     "mrecv": "at_request(call);",

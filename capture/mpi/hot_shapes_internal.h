@@ -100,58 +100,179 @@ XYLEM_INLINE void describe_send(Meaning& meaning, const CommEntry* entry, std::i
   if (dest == process.abi.proc_null) return;
   meaning.bytes = payload(count, datatype);
   if (meaning.peer != kNoPeer) meaning.flags = kRecordSend;
+  if (entry == nullptr) message_numbers.give_up();  // Its channel is unknown.
+}
+
+// ---- numbers of messages ----
+
+XYLEM_INLINE ChannelKey channel_of(const Meaning& meaning) noexcept {
+  return {meaning.comm, meaning.peer, meaning.tag};
+}
+
+/// Whether messages of this communicator have numbers in this process.
+XYLEM_INLINE bool has_numbers(std::uint32_t comm) noexcept {
+  return comm != kNoComm && process.segment->was_disabled.load(std::memory_order_relaxed) == 0;
+}
+
+XYLEM_INLINE void set_number(Meaning& meaning, MessageNumber number) noexcept {
+  if (!number.is_known) return;
+  meaning.number = number.value;
+  meaning.flags |= kRecordNumbered;
+}
+
+/// Numbers the message that `meaning` describes, if it describes the send of a message.
+XYLEM_INLINE void number_send(Meaning& meaning) noexcept {
+  if ((meaning.flags & kRecordSend) == 0 || !has_numbers(meaning.comm)) return;
+  set_number(meaning, message_numbers.send(channel_of(meaning), process.many_threads));
+}
+
+/// Numbers the message that a blocking receive has got, if it has got one.
+XYLEM_INLINE void number_receive(Meaning& meaning) noexcept {
+  if ((meaning.flags & kRecordReceive) == 0 || !has_numbers(meaning.comm)) return;
+  set_number(meaning, message_numbers.receive(channel_of(meaning), process.many_threads));
+}
+
+/// Reads the status of a receive that was posted earlier and has completed. `wanted` is what the
+/// receive asked for.
+XYLEM_INLINE void read_posted(Meaning& meaning, PostedReceive& posted, const Members* members,
+                              const ChannelKey& wanted, Word status) noexcept {
+  read_status(meaning, members, status, true);
+  if (posted.state == PostedReceive::State::kNone) return;
+  if ((meaning.flags & kRecordReceive) == 0) return message_numbers.cancel(posted, wanted);
+  set_number(meaning, message_numbers.complete(posted, channel_of(meaning), process.many_threads));
+}
+
+/// Like read_posted(), for a tracked receive.
+XYLEM_INLINE void read_tracked(Meaning& meaning, TrackedRequest& tracked, Word status) noexcept {
+  meaning.comm = tracked.comm;
+  const ChannelKey wanted{tracked.comm, tracked.peer, tracked.tag};
+  read_posted(meaning, tracked.posted, tracked.members, wanted, status);
+}
+
+/// Notes the post of a receive. `meaning` has what it asks for.
+XYLEM_INLINE PostedReceive post_receive(const Meaning& meaning) noexcept {
+  if (!has_numbers(meaning.comm)) return {};
+  return message_numbers.post(channel_of(meaning), process.many_threads);
+}
+/// The same for a receive that asks for `source`. A process of another world has no channel.
+XYLEM_INLINE PostedReceive post_receive(const Meaning& meaning, std::int32_t source) noexcept {
+  const bool is_foreign = source >= 0 && meaning.peer == kNoPeer;
+  if (is_foreign || source == process.abi.proc_null) return {};
+  return post_receive(meaning);
+}
+
+// A blocking call may last long, and other threads may send and receive meanwhile. So with several
+// threads its messages are numbered before the real call, in the order in which the calls began.
+// The communicator of the call may be invalid, so only a known one is used.
+XYLEM_INLINE void number_early(Call& call, Word comm, std::int32_t dest,
+                               std::int32_t sendtag) noexcept {
+  if (__builtin_expect(!process.many_threads, 1)) return;
+  const CommEntry* entry = comms.find_known(comm);
+  if (entry == nullptr) return;
+  call.is_numbered = true;
+  Meaning meaning;
+  place(meaning, entry, dest, sendtag);
+  if (dest != process.abi.proc_null && meaning.peer != kNoPeer && has_numbers(meaning.comm))
+    call.sent = message_numbers.send(channel_of(meaning), true);
+}
+
+XYLEM_INLINE void post_early(Call& call, Word comm, std::int32_t source,
+                             std::int32_t recvtag) noexcept {
+  if (__builtin_expect(!process.many_threads, 1)) return;
+  const CommEntry* entry = comms.find_known(comm);
+  if (entry == nullptr) return;
+  call.is_numbered = true;
+  Meaning meaning;
+  place(meaning, entry, source, recvtag);
+  call.posted = post_receive(meaning, source);
+}
+
+/// Records a call that has failed. Nobody knows whether its message was sent or received.
+XYLEM_INLINE void note_failed(const Call& call) noexcept {
+  message_numbers.give_up();
+  note(call, Meaning{});
 }
 
 // ---- point to point ----
 
 XYLEM_INLINE void after_send(const Call& call, Mode mode, Word request, std::int64_t count,
-                             Word datatype, std::int32_t dest, std::int32_t tag,
-                             Word comm) noexcept {
+                             Word datatype, std::int32_t dest, std::int32_t tag, Word comm,
+                             RequestKind kind = RequestKind::kPersistentSend) noexcept {
   Meaning meaning;
-  if (call.result != 0) return note(call, meaning);
+  if (call.result != 0) return note_failed(call);
   describe_send(meaning, comms.find(comm), count, datatype, dest, tag);
-  finish(call, mode, request, meaning, RequestKind::kPersistentSend);
+  if (call.is_numbered) {
+    set_number(meaning, call.sent);
+  } else if (mode != Mode::kPersistent) {
+    number_send(meaning);
+  }
+  finish(call, mode, request, meaning, kind);
 }
 
-XYLEM_INLINE void after_recv(const Call& call, Word comm, Word status) noexcept {
-  Meaning meaning;
-  if (call.result == 0) {
-    const CommEntry* entry = comms.find(comm);
-    if (entry != nullptr) meaning.comm = entry->identity;
-    read_status(meaning, entry == nullptr ? nullptr : entry->members, status, true);
+/// Reads what a blocking call has received on `entry`'s communicator. `source` and `tag` are what
+/// it asked for.
+XYLEM_INLINE void describe_receive(Meaning& meaning, Call& call, const CommEntry* entry,
+                                   std::int32_t source, std::int32_t tag, Word status) noexcept {
+  if (entry == nullptr) {
+    read_status(meaning, nullptr, status, true);
+    if (source != process.abi.proc_null) message_numbers.give_up();  // Its channel is unknown.
+    return;
   }
+  meaning.comm = entry->identity;
+  if (__builtin_expect(call.is_numbered, 0)) {
+    Meaning wanted = meaning;
+    place(wanted, entry, source, tag);
+    return read_posted(meaning, call.posted, entry->members, channel_of(wanted), status);
+  }
+  read_status(meaning, entry->members, status, true);
+  number_receive(meaning);
+}
+
+XYLEM_INLINE void after_recv(Call& call, Word comm, std::int32_t source, std::int32_t tag,
+                             Word status) noexcept {
+  if (call.result != 0) return note_failed(call);
+  Meaning meaning;
+  describe_receive(meaning, call, comms.find(comm), source, tag, status);
   note(call, meaning);
 }
 
 XYLEM_INLINE void after_irecv(const Call& call, Mode mode, Word request, std::int32_t source,
-                              std::int32_t tag, Word comm) noexcept {
+                              std::int32_t tag, Word comm,
+                              RequestKind persistent = RequestKind::kPersistentReceive) noexcept {
+  if (call.result != 0) return note_failed(call);
   Meaning meaning;
-  if (call.result == 0) {
-    const CommEntry* entry = comms.find(comm);
-    place(meaning, entry, source, tag);
-    meaning.request = load_handle(request);
-    // A receive from MPI_PROC_NULL gets nothing, and MPI may return the same request handle many
-    // times.
-    if (entry != nullptr && source != process.abi.proc_null) {
-      track_receive(
-          meaning.request, entry->members, meaning.comm, meaning.peer, meaning.tag,
-          mode == Mode::kPersistent ? RequestKind::kPersistentReceive : RequestKind::kReceive);
-    }
+  const CommEntry* entry = comms.find(comm);
+  place(meaning, entry, source, tag);
+  meaning.request = load_handle(request);
+  // A receive from MPI_PROC_NULL gets nothing, and MPI may return the same request handle many
+  // times.
+  if (entry == nullptr) {
+    message_numbers.give_up();  // Its channel is unknown.
+  } else if (source != process.abi.proc_null) {
+    const bool starts_later = mode == Mode::kPersistent;
+    PostedReceive posted;
+    if (!starts_later) posted = post_receive(meaning, source);
+    track_receive(meaning, entry->members, starts_later ? persistent : RequestKind::kReceive,
+                  posted);
   }
   note(call, meaning);
 }
 
-XYLEM_INLINE void after_sendrecv(const Call& call, std::int64_t count, Word datatype,
-                                 std::int32_t dest, std::int32_t tag, Word comm,
-                                 Word status) noexcept {
+XYLEM_INLINE void after_sendrecv(Call& call, std::int64_t count, Word datatype, std::int32_t dest,
+                                 std::int32_t tag, std::int32_t source, std::int32_t recvtag,
+                                 Word comm, Word status) noexcept {
+  if (call.result != 0) return note_failed(call);
   Meaning sent;
-  if (call.result != 0) return note(call, sent);
   const CommEntry* entry = comms.find(comm);
   describe_send(sent, entry, count, datatype, dest, tag);
+  if (call.is_numbered) {
+    set_number(sent, call.sent);
+  } else {
+    number_send(sent);
+  }
   note(call, sent);
   Meaning received;
-  received.comm = sent.comm;
-  read_status(received, entry == nullptr ? nullptr : entry->members, status, true);
+  describe_receive(received, call, entry, source, recvtag, status);
   if ((received.flags & kRecordReceive) != 0) note_completion(call, received);
 }
 
@@ -171,6 +292,8 @@ XYLEM_INLINE void after_probe(const Call& call, Word comm, Word status, Word fla
       read_status(meaning, entry->members, status, false);
       if (message != 0) track_message(message, entry->members, meaning);
     }
+  } else if (found && message != 0) {
+    message_numbers.give_up();  // The channel of the message is unknown.
   }
   note(call, meaning);
 }
@@ -195,8 +318,7 @@ XYLEM_INLINE void after_wait(const Call& call, Word request, Word status, Word f
     if (!completed) {
       put_back(call.tracked, call.request, load_handle(request));
     } else if (call.tracked->kind == RequestKind::kReceive) {
-      meaning.comm = call.tracked->comm;
-      read_status(meaning, call.tracked->members, status, true);
+      read_tracked(meaning, *call.tracked, status);
       requests.release(call.tracked);
     } else {
       meaning = complete(call.tracked, call.request, status);
@@ -225,8 +347,7 @@ XYLEM_INLINE void after_waitall(const Call& call, std::int32_t, Word array, Word
     Meaning meaning;
     if (tracked[i]->kind == RequestKind::kReceive) {
       meaning.request = thread.request_handles[i];
-      meaning.comm = tracked[i]->comm;
-      read_status(meaning, tracked[i]->members, status, true);
+      read_tracked(meaning, *tracked[i], status);
       requests.release(tracked[i]);
     } else {
       meaning = complete(tracked[i], thread.request_handles[i], status);
@@ -243,7 +364,11 @@ class Group {
  public:
   XYLEM_INLINE Group(const Call& call, Word comm, Meaning& meaning) noexcept
       : entry_(call.result == 0 ? comms.find(comm) : nullptr) {
-    if (entry_ != nullptr) meaning.comm = entry_->identity;
+    if (entry_ != nullptr) {
+      meaning.comm = entry_->identity;
+    } else {
+      lose_count(comm);
+    }
   }
   XYLEM_INLINE Group(const Call& call, Word comm, Meaning& meaning, std::int32_t root) noexcept
       : Group(call, comm, meaning) {
@@ -262,6 +387,14 @@ class Group {
   bool is_root(std::int32_t root) const noexcept {
     return entry_->members->is_inter ? root == process.abi.root : root == rank();
   }
+  /// Numbers the call that was made on this communicator.
+  XYLEM_INLINE void number(Meaning& meaning) const noexcept {
+    const std::uint32_t number = entry_->collectives.load(std::memory_order_relaxed);
+    if (number == CommEntry::kUncertain || !has_numbers(entry_->identity)) return;
+    entry_->collectives.store(number + 1, std::memory_order_relaxed);
+    set_number(meaning, {number, true});
+  }
+
   /// True if this rank sends data to a root (gather, reduce).
   bool gives_to(std::int32_t root) const noexcept {
     return !entry_->members->is_inter || root >= 0;
@@ -271,16 +404,17 @@ class Group {
   const CommEntry* entry_;
 };
 
-XYLEM_INLINE void finish_collective(const Call& call, Mode mode, Word request,
-                                    const Meaning& meaning) noexcept {
+XYLEM_INLINE void finish_collective(const Call& call, Mode mode, Word request, const Group& group,
+                                    Meaning& meaning) noexcept {
   if (call.result != 0) return note(call, Meaning{});
+  if (group.known() && mode != Mode::kPersistent) group.number(meaning);
   finish(call, mode, request, meaning, RequestKind::kPersistentCollective);
 }
 
 XYLEM_INLINE void after_barrier(const Call& call, Mode mode, Word request, Word comm) noexcept {
   Meaning meaning;
   const Group group(call, comm, meaning);
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 XYLEM_INLINE void after_bcast(const Call& call, Mode mode, Word request, Word comm,
@@ -288,7 +422,7 @@ XYLEM_INLINE void after_bcast(const Call& call, Mode mode, Word request, Word co
   Meaning meaning;
   const Group group(call, comm, meaning, root);
   if (group.known() && group.is_root(root)) meaning.bytes = payload(count, datatype);
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 XYLEM_INLINE void after_reduce(const Call& call, Mode mode, Word request, Word comm,
@@ -296,7 +430,7 @@ XYLEM_INLINE void after_reduce(const Call& call, Mode mode, Word request, Word c
   Meaning meaning;
   const Group group(call, comm, meaning, root);
   if (group.known() && group.gives_to(root)) meaning.bytes = payload(count, datatype);
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 XYLEM_INLINE void after_allreduce(const Call& call, Mode mode, Word request, Word comm,
@@ -304,7 +438,7 @@ XYLEM_INLINE void after_allreduce(const Call& call, Mode mode, Word request, Wor
   Meaning meaning;
   const Group group(call, comm, meaning);
   if (group.known()) meaning.bytes = payload(count, datatype);
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 }  // namespace xylem::capture

@@ -42,6 +42,12 @@ std::int32_t neighbours_to(Word comm) {
 
 }  // namespace
 
+void lose_count(Word comm) noexcept {
+  const CommEntry* entry = comms.find_known(comm);
+  if (entry == nullptr) return message_numbers.give_up();
+  entry->collectives.store(CommEntry::kUncertain, std::memory_order_relaxed);
+}
+
 void after_gather(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
                   Word sendbuf, std::int64_t sendcount, Word sendtype, std::int64_t recvcount,
                   Word recvtype) noexcept {
@@ -50,7 +56,7 @@ void after_gather(const Call& call, Mode mode, Word request, Word comm, std::int
   if (group.known() && group.gives_to(root)) {
     meaning.bytes = in_place(sendbuf) ? payload(recvcount, recvtype) : payload(sendcount, sendtype);
   }
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 void after_gatherv(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
@@ -62,7 +68,7 @@ void after_gatherv(const Call& call, Mode mode, Word request, Word comm, std::in
     meaning.bytes = in_place(sendbuf) ? payload(recvcounts[group.rank()], recvtype)
                                       : payload(sendcount, sendtype);
   }
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 void after_scatter(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
@@ -71,7 +77,7 @@ void after_scatter(const Call& call, Mode mode, Word request, Word comm, std::in
   const Group group(call, comm, meaning, root);
   if (group.known() && group.is_root(root))
     meaning.bytes = payload(sendcount * group.size(), sendtype);
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 void after_scatterv(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
@@ -80,7 +86,7 @@ void after_scatterv(const Call& call, Mode mode, Word request, Word comm, std::i
   const Group group(call, comm, meaning, root);
   if (group.known() && group.is_root(root))
     meaning.bytes = payload(sum(sendcounts, group.size()), sendtype);
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 void after_allgather(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
@@ -91,7 +97,7 @@ void after_allgather(const Call& call, Mode mode, Word request, Word comm, Word 
   if (group.known()) {
     meaning.bytes = in_place(sendbuf) ? payload(recvcount, recvtype) : payload(sendcount, sendtype);
   }
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 void after_allgatherv(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
@@ -103,7 +109,7 @@ void after_allgatherv(const Call& call, Mode mode, Word request, Word comm, Word
     meaning.bytes = in_place(sendbuf) ? payload(recvcounts[group.rank()], recvtype)
                                       : payload(sendcount, sendtype);
   }
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 void after_alltoall(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
@@ -115,7 +121,7 @@ void after_alltoall(const Call& call, Mode mode, Word request, Word comm, Word s
     meaning.bytes = in_place(sendbuf) ? payload(recvcount * group.size(), recvtype)
                                       : payload(sendcount * group.size(), sendtype);
   }
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 void after_alltoallv(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
@@ -126,7 +132,7 @@ void after_alltoallv(const Call& call, Mode mode, Word request, Word comm, Word 
     meaning.bytes = in_place(sendbuf) ? payload(sum(recvcounts, group.size()), recvtype)
                                       : payload(sum(sendcounts, group.size()), sendtype);
   }
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 void after_alltoallw(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
@@ -138,7 +144,7 @@ void after_alltoallw(const Call& call, Mode mode, Word request, Word comm, Word 
     meaning.bytes = in_place(sendbuf) ? payload_of_each(recvcounts, recvtypes, group.size())
                                       : payload_of_each(sendcounts, sendtypes, group.size());
   }
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 void after_reduce_local(const Call& call, std::int64_t count, Word datatype) noexcept {
@@ -152,7 +158,7 @@ void after_reduce_scatter(const Call& call, Mode mode, Word request, Word comm, 
   Meaning meaning;
   const Group group(call, comm, meaning);
   if (group.known()) meaning.bytes = payload(sum(recvcounts, group.local_size()), datatype);
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 void after_reduce_scatter_block(const Call& call, Mode mode, Word request, Word comm,
@@ -160,7 +166,7 @@ void after_reduce_scatter_block(const Call& call, Mode mode, Word request, Word 
   Meaning meaning;
   const Group group(call, comm, meaning);
   if (group.known()) meaning.bytes = payload(recvcount * group.local_size(), datatype);
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 void after_neighbor_allgather(const Call& call, Mode mode, Word request, Word comm,
@@ -168,7 +174,7 @@ void after_neighbor_allgather(const Call& call, Mode mode, Word request, Word co
   Meaning meaning;
   const Group group(call, comm, meaning);
   if (group.known()) meaning.bytes = payload(sendcount, sendtype);
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 void after_neighbor_alltoall(const Call& call, Mode mode, Word request, Word comm,
@@ -176,7 +182,7 @@ void after_neighbor_alltoall(const Call& call, Mode mode, Word request, Word com
   Meaning meaning;
   const Group group(call, comm, meaning);
   if (group.known()) meaning.bytes = payload(sendcount * neighbours_to(comm), sendtype);
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 void after_neighbor_alltoallv(const Call& call, Mode mode, Word request, Word comm,
@@ -184,7 +190,7 @@ void after_neighbor_alltoallv(const Call& call, Mode mode, Word request, Word co
   Meaning meaning;
   const Group group(call, comm, meaning);
   if (group.known()) meaning.bytes = payload(sum(sendcounts, neighbours_to(comm)), sendtype);
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 void after_neighbor_alltoallw(const Call& call, Mode mode, Word request, Word comm,
@@ -192,7 +198,7 @@ void after_neighbor_alltoallw(const Call& call, Mode mode, Word request, Word co
   Meaning meaning;
   const Group group(call, comm, meaning);
   if (group.known()) meaning.bytes = payload_of_each(sendcounts, sendtypes, neighbours_to(comm));
-  finish_collective(call, mode, request, meaning);
+  finish_collective(call, mode, request, group, meaning);
 }
 
 }  // namespace xylem::capture

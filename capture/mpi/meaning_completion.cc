@@ -8,6 +8,13 @@ namespace {
 // MPICH keeps the class of an error in the low bits of its code; Open MPI's codes are classes.
 constexpr std::int32_t kErrorClassBits = 0x7f;
 
+// Whether it is a receive that MPI has been given.
+bool is_receive(const TrackedRequest& tracked) {
+  const bool is_persistent = tracked.kind == RequestKind::kPersistentReceive ||
+                             tracked.kind == RequestKind::kPartitionedReceive;
+  return tracked.kind == RequestKind::kReceive || (is_persistent && tracked.active);
+}
+
 bool is_true(Word flag) { return flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0; }
 
 void put_back(const Thread& thread, std::uint32_t i, Word array) {
@@ -42,9 +49,7 @@ Meaning complete(TrackedRequest* tracked, Word request, Word status) noexcept {
   Meaning meaning;
   meaning.request = request;
   meaning.comm = tracked->comm;
-  const bool receives = tracked->kind == RequestKind::kReceive ||
-                        (tracked->kind == RequestKind::kPersistentReceive && tracked->active);
-  if (receives) read_status(meaning, tracked->members, status, true);
+  if (is_receive(*tracked)) read_tracked(meaning, *tracked, status);
   if (tracked->kind == RequestKind::kNewComm)
     comms.add(load_handle(reinterpret_cast<Word>(tracked->new_comm)));
   tracked->active = false;
@@ -136,10 +141,8 @@ void before_request_free(Call& call, Word request) noexcept {
   call.tracked = requests.claim(call.request);
   if (call.tracked == nullptr) return;
   // MPI will still receive into it, and nobody will ever learn when and from whom.
-  if (call.tracked->kind == RequestKind::kReceive ||
-      (call.tracked->kind == RequestKind::kPersistentReceive && call.tracked->active)) {
-    count_untracked();
-  }
+  if (is_receive(*call.tracked)) count_untracked();
+  message_numbers.forget(call.tracked->posted);
   requests.release(call.tracked);
 }
 

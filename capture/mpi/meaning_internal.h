@@ -75,13 +75,13 @@ XYLEM_INLINE Word load_handle(Word at, std::uint32_t i = 0) noexcept {
 /// Size of one element in bytes, according to MPI; 0 if MPI reports no size.
 std::uint64_t type_size(Word datatype) noexcept;
 
-/// Tracks a receive until its completion. If the request table has no room for it, counts the
-/// receive as untracked.
-void track_receive(Word request, const Members* members, std::uint32_t comm, std::int32_t peer,
-                   std::int32_t tag, RequestKind kind) noexcept;
+/// Tracks a receive until its completion. `meaning` has the request and what the receive asks for.
+/// If the request table has no room for it, counts the receive as untracked.
+void track_receive(const Meaning& meaning, const Members* members, RequestKind kind,
+                   PostedReceive posted) noexcept;
 /// Tracks a persistent request. `meaning` describes the payload of each start.
 void track_persistent(Meaning meaning, RequestKind kind) noexcept;
-/// Tracks a message that a probe has matched. `message` points to its handle.
+/// Tracks a message that a probe has matched, and numbers it. `message` points to its handle.
 void track_message(Word message, const Members* members, Meaning meaning) noexcept;
 
 /// Handles a request that a call did not complete, or that it completed with an error. `before` and
@@ -91,6 +91,7 @@ inline void put_back(TrackedRequest* tracked, Word before, Word now) noexcept {
   if (now == before) {
     requests.publish(tracked, before);
   } else {
+    message_numbers.forget(tracked->posted);
     requests.release(tracked);
   }
 }
@@ -103,7 +104,10 @@ void after_psend(const Call& call, Mode mode, Word request, std::int32_t partiti
                  std::int64_t count, Word datatype, std::int32_t dest, std::int32_t tag,
                  Word comm) noexcept;
 void after_isendrecv(const Call& call, Mode mode, Word request, std::int64_t count, Word datatype,
-                     std::int32_t dest, std::int32_t tag, std::int32_t source, Word comm) noexcept;
+                     std::int32_t dest, std::int32_t tag, std::int32_t source, std::int32_t recvtag,
+                     Word comm) noexcept;
+void after_precv(const Call& call, Mode mode, Word request, std::int32_t source, std::int32_t tag,
+                 Word comm) noexcept;
 void before_mrecv(Call& call, Word message) noexcept;
 void after_mrecv(const Call& call, Word status) noexcept;
 void after_imrecv(const Call& call, Word request) noexcept;
@@ -126,6 +130,10 @@ void after_waitsome(const Call& call, std::int32_t count, Word array, Word outco
 void before_request_free(Call& call, Word request) noexcept;
 void after_request_free(const Call& call) noexcept;
 void after_request(const Call& call, Word handle) noexcept;  ///< Records only the request.
+
+/// A collective call on `comm` failed, or `comm` is unknown. So this process and others may count
+/// later collectives differently: their numbers are unknown.
+[[gnu::cold]] void lose_count(Word comm) noexcept;
 
 // Collectives. The list at the beginning of this file says which bytes they count.
 void after_gather(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,

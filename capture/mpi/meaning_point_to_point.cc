@@ -8,12 +8,15 @@ namespace {
 constexpr Word kMessageBit = Word{1} << 63;
 
 // A tracked request for the handle `key`; null, and counted, when there is no room.
-TrackedRequest* track(Word key, const Members* members, const Meaning& meaning, RequestKind kind) {
+TrackedRequest* track(Word key, const Members* members, const Meaning& meaning, RequestKind kind,
+                      PostedReceive posted = {}) {
   TrackedRequest* tracked = requests.insert(key, process.many_threads);
   if (tracked == nullptr) {
     count_untracked();
+    message_numbers.forget(posted);
     return nullptr;
   }
+  message_numbers.forget(tracked->posted);  // Of an older request with the same handle.
   tracked->members = members;
   tracked->bytes = meaning.bytes;
   tracked->new_comm = nullptr;
@@ -22,6 +25,7 @@ TrackedRequest* track(Word key, const Members* members, const Meaning& meaning, 
   tracked->tag = meaning.tag;
   tracked->kind = kind;
   tracked->active = false;
+  tracked->posted = posted;
   requests.publish(tracked, key);
   return tracked;
 }
@@ -35,10 +39,16 @@ bool start_one(Word handle, Meaning& meaning) {
   meaning.comm = tracked->comm;
   meaning.peer = tracked->peer;
   meaning.tag = tracked->tag;
-  if (tracked->kind == RequestKind::kPersistentReceive) return false;
+  if (tracked->kind == RequestKind::kPartitionedReceive) return false;
+  if (tracked->kind == RequestKind::kPersistentReceive) {
+    tracked->posted = post_receive(meaning);
+    return false;
+  }
   meaning.bytes = tracked->bytes;
-  if (tracked->kind == RequestKind::kPersistentSend && meaning.peer != kNoPeer)
-    meaning.flags = kRecordSend;
+  const bool is_send = tracked->kind == RequestKind::kPersistentSend;
+  const bool is_partitioned = tracked->kind == RequestKind::kPartitionedSend;
+  if ((is_send || is_partitioned) && meaning.peer != kNoPeer) meaning.flags = kRecordSend;
+  if (is_send) number_send(meaning);
   return true;
 }
 
@@ -50,13 +60,10 @@ std::uint64_t type_size(Word datatype) noexcept {
   return static_cast<std::uint64_t>(size);
 }
 
-void track_receive(Word request, const Members* members, std::uint32_t comm, std::int32_t peer,
-                   std::int32_t tag, RequestKind kind) noexcept {
-  Meaning meaning;
-  meaning.comm = comm;
-  meaning.peer = peer;
-  meaning.tag = tag;
-  if (request != 0) track(request, members, meaning, kind);
+void track_receive(const Meaning& meaning, const Members* members, RequestKind kind,
+                   PostedReceive posted) noexcept {
+  if (meaning.request == 0) return message_numbers.forget(posted);
+  track(meaning.request, members, meaning, kind, posted);
 }
 
 void track_persistent(Meaning meaning, RequestKind kind) noexcept {
@@ -66,20 +73,40 @@ void track_persistent(Meaning meaning, RequestKind kind) noexcept {
 void track_message(Word message, const Members* members, Meaning meaning) noexcept {
   const Word handle = load_handle(message);
   if (handle == 0 || handle == process.abi.message_no_proc) return;
-  track(handle | kMessageBit, members, meaning, RequestKind::kMessage);
+  PostedReceive posted;
+  if (meaning.peer != kNoPeer && has_numbers(meaning.comm)) {
+    const MessageNumber number = message_numbers.receive(channel_of(meaning), process.many_threads);
+    posted.number = number.value;
+    posted.state =
+        number.is_known ? PostedReceive::State::kNumbered : PostedReceive::State::kUncertain;
+  }
+  track(handle | kMessageBit, members, meaning, RequestKind::kMessage, posted);
 }
 
 void after_psend(const Call& call, Mode mode, Word request, std::int32_t partitions,
                  std::int64_t count, Word datatype, std::int32_t dest, std::int32_t tag,
                  Word comm) noexcept {
-  after_send(call, mode, request, partitions * count, datatype, dest, tag, comm);
+  after_send(call, mode, request, partitions * count, datatype, dest, tag, comm,
+             RequestKind::kPartitionedSend);
+}
+
+void after_precv(const Call& call, Mode mode, Word request, std::int32_t source, std::int32_t tag,
+                 Word comm) noexcept {
+  after_irecv(call, mode, request, source, tag, comm, RequestKind::kPartitionedReceive);
 }
 
 // The receiving half is not followed: MPICH 4.0.2, the only MPI here that has the call, leaves the
 // status of its completion as it was.
 void after_isendrecv(const Call& call, Mode mode, Word request, std::int64_t count, Word datatype,
-                     std::int32_t dest, std::int32_t tag, std::int32_t source, Word comm) noexcept {
-  if (call.result == 0 && source != process.abi.proc_null) count_untracked();
+                     std::int32_t dest, std::int32_t tag, std::int32_t source, std::int32_t recvtag,
+                     Word comm) noexcept {
+  if (call.result == 0 && source != process.abi.proc_null) {
+    count_untracked();
+    Meaning received;
+    place(received, comms.find(comm), source, recvtag);
+    PostedReceive posted = post_receive(received, source);
+    message_numbers.forget(posted);
+  }
   after_send(call, mode, request, count, datatype, dest, tag, comm);
 }
 
@@ -92,7 +119,11 @@ void after_mrecv(const Call& call, Word status) noexcept {
   Meaning meaning;
   if (call.tracked != nullptr) {
     meaning.comm = call.tracked->comm;
-    if (call.result == 0) read_status(meaning, call.tracked->members, status, true);
+    if (call.result == 0) {
+      read_tracked(meaning, *call.tracked, status);
+    } else {
+      message_numbers.forget(call.tracked->posted);
+    }
     requests.release(call.tracked);
   }
   note(call, meaning);
@@ -100,15 +131,14 @@ void after_mrecv(const Call& call, Word status) noexcept {
 
 void after_imrecv(const Call& call, Word request) noexcept {
   Meaning meaning;
-  if (const TrackedRequest* message = call.tracked) {
+  if (TrackedRequest* message = call.tracked) {
     meaning.comm = message->comm;
     meaning.peer = message->peer;
     meaning.tag = message->tag;
     meaning.request = load_handle(request);
-    if (call.result == 0) {
-      track_receive(meaning.request, message->members, meaning.comm, meaning.peer, meaning.tag,
-                    RequestKind::kReceive);
-    }
+    if (call.result == 0)
+      track_receive(meaning, message->members, RequestKind::kReceive, message->posted);
+    message->posted = {};
     requests.release(call.tracked);
   }
   note(call, meaning);

@@ -408,6 +408,7 @@ TEST_F(AgentTest, CountsWhoLivesOnAsItStandsWhenTheRunIsOver) {
   EXPECT_EQ(sums.window_calls, 5u);
   EXPECT_FALSE(sums.accounts.at(Lane{1}).ended);
   EXPECT_EQ(process.header().enabled.load(), 0u);
+  EXPECT_EQ(process.header().was_disabled.load(), 1u);  // So messages have no numbers any more.
 }
 
 TEST_F(AgentTest, EndsAsSoonAsItsPatienceIsOverHoweverSeldomItLooks) {

@@ -64,10 +64,13 @@ class ServicesTest(WholeSystemTest):
         return said
 
     def kill(self, *names):
-        for name in names:
+        def only_process(name):
+            """Its pid. A child that has not begun its own program yet has the same name for a moment."""
             pids = [pid for pid in self.own_processes() if name_of(pid) == name]
-            self.assertEqual(len(pids), 1, name)
-            os.kill(pids[0], signal.SIGKILL)
+            return pids[0] if len(pids) == 1 else None
+
+        for name in names:
+            os.kill(wait_until(lambda name=name: only_process(name), f"there is one {name}"), signal.SIGKILL)
 
     def accounts(self):
         lines = self.store.rows("SELECT * FROM service_account ORDER BY leaf, service")

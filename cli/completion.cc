@@ -13,11 +13,11 @@ namespace {
 
 enum class ValueKind { kNone, kWord, kFile, kOther };
 
-/// What may follow an option, or stand as a positional.
+/// The value of an option, or of a positional argument.
 struct ValueModel {
   ValueKind kind = ValueKind::kNone;  ///< kNone: no value follows.
   std::string name;
-  std::vector<std::string> words;  ///< Of kWord.
+  std::vector<std::string> words;  ///< Only for kWord.
 };
 
 struct OptionModel {

@@ -49,9 +49,9 @@ std::string default_store() {
   return "xylem-" + std::to_string(::getpid()) + ".db";
 }
 
-// What runs on this host reaches the front end by a socket in a private folder, which is removed by
-// the front end, or by whoever sweeps when nobody holds it any more. Without one (no /dev/shm, say)
-// TCP does. Hosts that are only pretended are apart, as real ones would be.
+// Processes on this host reach the front end by a Unix socket in a private folder. The front end
+// removes the folder. If it cannot, a later sweep removes it. Without a folder, for example without
+// /dev/shm, processes use TCP. So do simulated hosts, as real hosts would.
 std::unique_ptr<backend::RunFolder> listen_locally(const RunOptions& options,
                                                    const std::string& run,
                                                    std::vector<UniqueFd>& sockets) {

@@ -26,11 +26,11 @@ using storage::text_of;
 /// How the source of a setting ends that a recorded run was started with.
 constexpr std::string_view kRecordedOptions = ": options of the run";
 
-/// What a source of hosts tells.
+/// The values from one source of hosts.
 struct Source {
   std::vector<tree::Host> hosts;
-  std::vector<FactValues> facts{};  ///< By host; empty: nothing.
-  std::string front_end_host{};     ///< "": it does not tell.
+  std::vector<FactValues> facts{};  ///< By host; empty: no facts.
+  std::string front_end_host{};     ///< "": unknown.
   bool may_repeat_names = false;
 };
 

@@ -47,7 +47,8 @@ void wait_for_end(int pid, Started& started) {
   }
 }
 
-// What was exported must not outlive what serves: each later job would start agents for nothing.
+// The exported variables must not stay after the front end has ended: later jobs would start agents
+// that have no front end.
 void leave_environment() {
   const auto installation = launch::find_installation();
   const std::string lines = launch::lines_to_leave(
@@ -74,8 +75,8 @@ int stop_serving() {
   return fail_usage("a minute has passed and the front end is still storing data; it goes on");
 }
 
-// Whoever reads our standard error through a pipe waits for its end, which must not be that of the
-// run. What there is to say afterwards stands in the store.
+// A reader of our standard error through a pipe waits for its end, but must not wait for the end of
+// the run. So later messages are only in the store.
 UniqueFd set_piped_stderr_aside() {
   struct stat found {};
   const bool is_waited_for =

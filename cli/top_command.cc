@@ -29,7 +29,7 @@ constexpr Nanos kAnswerDeadline = 10 * kSecond;
 /// An escape after which nothing came for so long was a key, not the begin of one.
 constexpr Nanos kEscapePause = 50 * kMillisecond;
 
-/// What the key l shows where nobody has said it.
+/// The time that the key l shows without --recent.
 constexpr Nanos kRecent = 10 * kSecond;
 
 std::string variable(const char* name) {
@@ -47,7 +47,7 @@ std::size_t size_variable(const char* name, std::size_t otherwise) {
              : otherwise;
 }
 
-/// What the first of the variables that say it says of the terminal's characters.
+/// The first of these variables that is set says whether the terminal shows UTF-8.
 bool speaks_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     std::string value = variable(name);

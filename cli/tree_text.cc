@@ -28,9 +28,9 @@ using storage::TreeReport;
 constexpr Nanos kSlowest = 10;
 constexpr Nanos kNeverSlow = 1 * kMillisecond;
 
-/// What is deeper stands below each other: a screen has no room, and a chain of nodes no bound.
+/// Maximum depth of indentation. Deeper nodes have the same indentation, since a screen is narrow.
 constexpr std::size_t kDeepest = 32;
-/// Longer texts stick out of their column, so that one of them does not make each line as long.
+/// A longer text makes only its own line longer.
 constexpr std::size_t kWidestColumn = 200;
 
 /// The nodes of a report as a tree.
@@ -208,7 +208,7 @@ std::optional<Nanos> middle_round_trip(const TreeReport& report) {
     }
   }
   if (all.size() < 2) return std::nullopt;
-  // Of an even number the smaller one: of two links one may be slow.
+  // With an even number of links, take the smaller middle value: if there are two, one may be slow.
   const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
   std::ranges::nth_element(all, middle);
   return *middle;

@@ -17,7 +17,8 @@
 namespace xylem::frontend {
 namespace {
 
-// Whoever started us holds the copies too, for our successors; nobody whom we start shall.
+// The process that started us also has the copies, for our successors. Our children must not get
+// them.
 PluginCopies plugin_copies(const launch::Setup& setup) {
   PluginCopies copies;
   for (std::size_t i = 0; i < setup.plugins.size(); ++i) {

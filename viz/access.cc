@@ -183,7 +183,7 @@ std::optional<net::HttpReply> Access::judge(const net::HttpRequest& request, Tar
           : "a token is needed: open the address that `xylem view` printed, or send it as"
             " Authorization: Bearer";
   auto reply = refuse(Reason::kToken, 401, sentence);
-  // Who opens the page itself is a person, not a program.
+  // The path "/" is opened by people, not by programs.
   if (target.path() == "/") reply = make_reply(401, "text/plain; charset=utf-8", sentence + "\n");
   reply.headers.emplace_back("WWW-Authenticate", "Bearer");
   return reply;

@@ -18,7 +18,7 @@ using namespace storage;
 constexpr std::array<const char*, 4> kRankValues = {"mpi", "wait", "bytes", "calls"};
 constexpr std::array<const char*, 4> kRankUnits = {"ns", "ns", "bytes", "calls"};
 
-/// What each answer begins with, and then `inside`.
+/// Writes the fields with which each answer begins, then calls `inside`.
 template <typename Inside>
 std::string answer(const char* view, const Scope& scope, Inside inside) {
   Json json;

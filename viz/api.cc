@@ -22,7 +22,7 @@ using namespace storage;
 
 constexpr std::string_view kLive = "/api/v1/live";
 
-/// What this thread has computed so far.
+/// CPU time of this thread so far.
 Nanos thread_cpu_now() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -259,7 +259,7 @@ net::HttpReply Api::answer(const net::HttpRequest& request, const GivenUp& given
   const Nanos began = monotonic_now();
   const Nanos cpu_began = thread_cpu_now();
   net::HttpReply reply = answer_plainly(request, given_up);
-  // Who has closed only its own side of the connection still reads.
+  // A client that has closed only its sending side can still read.
   if (reply.status == 504 && given_up) {
     reply = error_reply(504,
                         "the question was given up: its asker has closed the connection, or its own"
@@ -399,7 +399,7 @@ std::string Api::news() {
   if (state == seen_ && !news_.empty()) return news_;
   auto run = RunView::open(options_.file);
   Result<Scope> scope = run ? run->scope() : Result<Scope>(unexpected(unreadable(run.error())));
-  seen_ = scope ? state : "";  // What was gone and comes back unchanged is news, too.
+  seen_ = scope ? state : "";  // After an error, an unchanged file is news too.
   Json json;
   json.object([&] {
     json.field("version", kApiVersion);

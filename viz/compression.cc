@@ -22,7 +22,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// What stands before the first `end`, which is taken off with it.
+/// Removes the text up to the first `end`, and `end` itself. Returns the text without `end`.
 std::string_view take_until(std::string_view& text, char end) {
   const std::size_t at = std::min(text.find(end), text.size());
   const std::string_view piece = text.substr(0, at);

@@ -18,7 +18,7 @@ using namespace storage;
 // Together with the longest names below 1 MiB.
 constexpr std::uint64_t kColumns = 160, kRows = 128, kBlocks = 96, kFunctions = 100;
 constexpr std::size_t kListed = 100;       ///< Alerts, hosts, losses.
-constexpr std::size_t kLongestText = 400;  ///< Of what a run says; commands may have pages.
+constexpr std::size_t kLongestText = 400;  ///< For texts of a run. A command may be long.
 
 std::string shown(std::string_view text) {
   const std::string all = printable(text, true);

@@ -34,7 +34,7 @@ std::vector<std::size_t> widths_of(const Table& table, std::size_t room) {
         worst = i;
       }
     }
-    if (worst == columns.size()) break;  // What is left is cut at the edge of the screen.
+    if (worst == columns.size()) break;  // Longer lines are cut at the edge of the screen.
     used -= widths[worst] + kGap;
     widths[worst] = 0;
   }
@@ -69,7 +69,7 @@ Line row_line(const std::vector<Cell>& cells, const std::vector<Column>& columns
   return line;
 }
 
-/// Of several ways to say it, longest first, the first that fits; the last one is always short.
+/// `ways` has several texts, longest first. Returns the first that fits, or else the last.
 Line first_that_fits(const std::vector<Line>& ways, std::size_t width) {
   for (const Line& way : ways) {
     std::size_t used = 0;

@@ -87,7 +87,7 @@ const SeenProcess& choose(const ById& all, const std::vector<const SeenProcess*>
                  std::find(candidates.begin(), candidates.end(), &above) != candidates.end();
         }) != nullptr;
     if (is_below) continue;
-    // Of two that are equal the elder; of two of one moment the one that comes first.
+    // The process that started first is chosen; on a tie, the first in the list.
     if (chosen == nullptr || it->start_time < chosen->start_time) chosen = it;
   }
   return chosen == nullptr ? *candidates.front() : *chosen;

@@ -42,8 +42,8 @@ std::optional<Group> group_of(std::string_view controller, std::string_view grou
 }
 
 struct Mount {
-  std::string root;    ///< What of the hierarchy it shows.
-  std::string folder;  ///< Where.
+  std::string root;    ///< The part of the hierarchy that the mount shows.
+  std::string folder;  ///< The folder at which it is mounted.
 };
 
 std::optional<Mount> mount_of(std::string_view controller, bool unified, std::string_view mounts) {

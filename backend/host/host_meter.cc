@@ -178,7 +178,7 @@ std::optional<double> HostMeter::waiting() const {
   for (const std::string& folder : waiting_folders_) lists += read_file(folder + "/cgroup.procs");
   const auto processes = split(lists, '\n');
   if (processes.empty()) return 0.0;
-  // Of too many a part, spread over all of them, and the next time the next part.
+  // If there are too many processes, each call reads every n-th one, and the next call other ones.
   const std::size_t stride = (processes.size() + kMaxLookedAt - 1) / kMaxLookedAt;
   std::size_t seen = 0, running = 0;
   for (std::size_t i = looks_ % stride; i < processes.size(); i += stride, ++seen) {

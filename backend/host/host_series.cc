@@ -20,9 +20,9 @@ namespace fs = std::filesystem;
 
 constexpr double kMicrosecond = 1e-6;
 constexpr double kNanosecond = 1e-9;
-constexpr std::size_t kMaxDevices = 64;  // Of each kind; a host of containers may have thousands.
+constexpr std::size_t kMaxDevices = 64;  // For each kind. A host may have thousands.
 
-/// Those that no scrape needs and machines have by the dozen.
+/// True for loop and RAM disks: machines have dozens of them, and their values are of no use.
 bool is_pseudo_disk(std::string_view name) {
   return name.starts_with("loop") || name.starts_with("ram");
 }
@@ -412,7 +412,7 @@ void HostSeries::parse_cgroup(std::string_view text, const std::string&) {
   }
 }
 
-// Of version 1, in ns.
+// The file of cgroup version 1 has nanoseconds.
 void HostSeries::parse_cgroup_usage(std::string_view text, const std::string&) {
   readout_.counter("cgroup.usage", "", "", "%", 100 * kNanosecond, to_double(next_line(text)));
 }

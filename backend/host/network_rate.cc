@@ -91,8 +91,8 @@ std::optional<double> rate_of(std::span<const char> attributes) {
   return static_cast<double>(*bytes) * 8;
 }
 
-/// What a dump tells: the lowest rate of disciplines, the highest of an htb's classes, since a
-/// packet passes every discipline but only one class.
+/// Returns the rate in a dump: the lowest rate of all disciplines, or the highest rate of an htb's
+/// classes. A packet passes every discipline, but only one class.
 std::optional<double> dumped_rate(unsigned interface, bool classes) {
   const UniqueFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!socket) return std::nullopt;

@@ -63,7 +63,7 @@ ProcessSeries::Outcome ProcessSeries::read(Process& process) {
     return Outcome::kNotNow;
   }
   // The file may have been opened anew, and be that of another process.
-  constexpr int kFieldsBefore = 19;  // Of the time at which it was started.
+  constexpr int kFieldsBefore = 19;  // Fields before the start time.
   std::string_view rest = behind_name(text_);
   for (int i = 0; i < kFieldsBefore; ++i) next_word(rest);
   const double started = to_double(next_word(rest));

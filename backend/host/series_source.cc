@@ -65,7 +65,7 @@ void Readout::replace_rows() {
   }
 }
 
-// Of the row that has just been named.
+// Returns the previous count of the row that was named last.
 double Readout::count_before() const {
   const std::size_t at = numbers_.size();
   if (!changed_ || at < replaced_from_) return at < before_.size() ? before_[at] : kUnknown;

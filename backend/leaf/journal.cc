@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kJournalMagic = 0x326c'6e72'6d6c'7978;  // "xylmrnl2"
 constexpr std::uint32_t kEntryMagic = 0x79727465;
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kStreams = 4;  // Of the monitor, numbered from 1.
+constexpr std::size_t kStreams = 4;  // The monitor's streams, numbered from 1.
 // Waves of the series stream are counted for each of its lanes.
 constexpr std::size_t kServices = wire::kMaxServices + 1;
 constexpr std::size_t kPad = 16;  // The first words of an entry: magic, state, bytes.
@@ -247,7 +247,7 @@ bool Journal::may_give_up(StreamId stream) const {
 bool Journal::make_room(std::size_t entry_bytes, StreamId stream) {
   const std::size_t reserve = log().size() / 16;
   if (entry_bytes > log().size() / 2) return false;
-  // Whoever rather waits does not have others moved about at each attempt.
+  // A sender that can wait must not cause other entries to be moved at each attempt.
   const bool waits = stream != wire::kRegistrationStream && !may_give_up(stream);
   if (waits && needed(entry_bytes) + reserve > room() && live_bytes_ >= log().size() / 2) {
     return false;
@@ -274,7 +274,7 @@ bool Journal::relocate_oldest() {
     ++given_up_packets_;
     given_up_calls_ += old.calls;
   }
-  // What it did to rings has been done long ago; a successor need not do it again.
+  // The entry's progress was applied to the rings long ago. A successor need not apply it again.
   put(packet, old.calls, Progress{});
   free_entry(offset);
   advance_tail();
@@ -462,7 +462,8 @@ std::uint64_t Journal::take_sample_number(Lane service) {
   return number;
 }
 
-// What comes after the commit of an entry and may be missing when that was the last.
+// Runs after the commit of an entry. If the process dies before it, open() repeats this step for
+// the last entry.
 void Journal::note_wave(StreamId stream, Lane lane, std::uint64_t end) {
   const bool is_series = stream == wire::kSeriesStream && raw(lane) < kServices;
   if (!is_series && raw(stream) >= kStreams) return;

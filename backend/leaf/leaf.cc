@@ -169,11 +169,12 @@ void LeafStream::Impl::stop() {
 bool LeafStream::Impl::is_of_parent() const { return ::getpid() != owner_pid_; }
 bool LeafStream::Impl::is_left() const { return is_of_parent() || is_left_; }
 
-// What a program's leaves share: exit() must find those that live still, on any thread, when the
-// destructors of its static objects are about to run. Never destroyed, for the same reason.
+// The list of the program's leaves. exit() may run on any thread, and must find the open leaves
+// before the destructors of static objects run. For this reason the list is never destroyed.
 LeafStream::Impl::Living& LeafStream::Impl::living() {
   static Living* const all = [] {
-    // What a leaf's thread uses to its end must have been made before: exit() goes backwards.
+    // exit() destroys objects in reverse order. A leaf's thread uses the log until it ends, so the
+    // log must be made before close_all is registered.
     log(Level::kDebug, "leaves that live when the program exits are closed then");
     std::atexit(&LeafStream::Impl::close_all);
     return new Living;

@@ -14,10 +14,10 @@
 namespace xylem::backend {
 namespace {
 
-// Of a stream. Beyond it the oldest are not repeated.
+// Maximum number of gaps of a stream that are repeated. Older gaps are not repeated.
 constexpr std::size_t kMaxGaps = 256;
 
-// What a node on the way asks its subtree when it has lost its parent.
+// True for the request that a node sends to its subtree when it has lost its parent.
 bool asks_for_everything(const wire::Message& message) {
   const auto* it = std::get_if<wire::Acknowledgement>(&message);
   return it != nullptr && std::any_of(it->resend.begin(), it->resend.end(), [](const auto& id) {
@@ -132,7 +132,7 @@ void LeafNode::take_control() {
           continue;
         }
         state.aggregation = *std::move(aggregation);
-        // What went down before we were there is not ours.
+        // Multicasts that were sent before this leaf joined are not for it.
         if (was_there) last_multicast_.try_emplace(spec.id, 0);
       }
       open.push_back(streams_.emplace(spec.id, std::move(state)).first->second);

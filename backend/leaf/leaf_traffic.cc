@@ -1,5 +1,5 @@
-// What a leaf's program sends and receives. The program's threads and the loop meet in State; the
-// node is only touched on the loop.
+// The part of a leaf that sends and receives for the program. The program's threads and the loop
+// share only State. The node is used only on the loop's thread.
 
 #include <algorithm>
 #include <utility>
@@ -23,12 +23,12 @@ constexpr std::size_t kJournalShare = 4;
 constexpr std::size_t kFrameHead = 64u << 10;
 constexpr std::size_t kFrameBytes = wire::kMaxFrameBytes - kFrameHead;
 
-// Who looks at a live run sees by it what is on its way.
+// With these accounts, readers of a live run see how many waves have not arrived yet.
 constexpr Nanos kAccountInterval = 1 * kSecond;
 
 bool is_stored(StreamId stream) { return raw(stream) >= raw(wire::kFirstStoredStream); }
 
-// What holds fields costs memory also when they are empty.
+// Empty fields also need memory, for the object that has them.
 std::size_t cost_of(const wire::Fields& fields) { return fields.bytes() + sizeof(Received); }
 
 }  // namespace
@@ -417,7 +417,7 @@ void LeafStream::Impl::on_streams(std::vector<LeafStreamState> streams) {
     state->streams.emplace(id, std::move(open));
   }
   state.notify();
-  pump_soon(*state);  // What waited on a stream that is closed now need not be delivered.
+  pump_soon(*state);  // Data of closed streams need not be delivered.
 }
 
 // Where the queue is full, only a coroutine that waits for the stream gets it.

@@ -71,7 +71,7 @@ void TickClock::add(const TickPair& pair) {
     older_ns_per_tick_ = usual_rate();
   }
 
-  // What the slope may be off by, carried over the open end that it is used for.
+  // The error of the slope, over the length of the open end in which the slope is used.
   const auto doubt = static_cast<double>(pair.error_ns + last_.error_ns);
   const double stretch = static_cast<double>(kPiece) / static_cast<double>(span);
   error_ns_ = std::max(pair.error_ns, last_.error_ns) + std::abs(off) +

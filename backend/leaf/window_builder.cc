@@ -305,7 +305,7 @@ void WindowBuilder::resume(Lane lane, std::uint32_t thread, Nanos charged_until)
   ThreadTime& of = thread_of(process(lane), thread);
   of.charged_until = std::max(of.charged_until, charged_until);
   of.is_resumed = true;
-  of.room.restart(charged_until);  // What was counted before it is not known.
+  of.room.restart(charged_until);  // Earlier counts are unknown.
 }
 
 void WindowBuilder::step_back(Nanos run_time) {

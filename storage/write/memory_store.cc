@@ -40,8 +40,8 @@ struct MemoryRun::State {
   std::map<std::pair<StreamId, std::uint64_t>, IntervalSet> sources_of_wave;
   std::map<std::pair<LeafId, Lane>, IntervalSet> records;
   std::map<std::pair<LeafId, Lane>, IntervalSet> samples;
-  std::map<StreamId, std::map<LeafId, IntervalSet>> waves;  ///< Of the run's streams.
-  std::map<LeafId, std::uint64_t> given_up;                 ///< Of tombstones that do not.
+  std::map<StreamId, std::map<LeafId, IntervalSet>> waves;  ///< Waves of the run's streams.
+  std::map<LeafId, std::uint64_t> given_up;  ///< Calls in tombstones that name no process.
   std::set<LeafId> lost_hosts;
 };
 

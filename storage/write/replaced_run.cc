@@ -17,13 +17,13 @@
 namespace xylem::storage {
 namespace {
 
-// What a run is made for: processes, samples of services, waves of streams, and losses of them.
+// A run is empty if it has ended without processes, services, leaves of streams and losses.
 constexpr const char* kIsEmpty =
     "SELECT ended_ns IS NOT NULL AND NOT EXISTS (SELECT 1 FROM process)"
     " AND NOT EXISTS (SELECT 1 FROM service) AND NOT EXISTS (SELECT 1 FROM stream_leaf)"
     " AND NOT EXISTS (SELECT 1 FROM given_up) FROM run";
 
-// Of a file that cannot be read, or is of a version that has other tables, that is not known.
+// Returns false if this is not known: the file is unreadable, or its version has other tables.
 bool is_known_to_be_empty(const std::string& path) {
   constexpr Nanos kPatience = 2 * kSecond;
   auto run = RunFile::open(path);

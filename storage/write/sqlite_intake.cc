@@ -305,7 +305,7 @@ void SqliteIntake::store_loss(const wire::Packet& packet, std::optional<std::uin
   std::optional<LeafId> leaf;
   if (id.sources.count() == 1) leaf = LeafId{static_cast<std::uint32_t>(first_source)};
 
-  // Of a chunk; those of a window are many, see store_tombstone().
+  // A chunk has one process. A window has many, see store_tombstone().
   std::optional<ProcessId> process;
   if (leaf && id.lane != kLeafLane) process = process_of(*leaf, id.lane);
   loss_.given_up.run(id.stream, id.sources.to_string(), leaf, process, id.wave, id.wave_end, calls,

@@ -98,11 +98,11 @@ class SqliteStore final : public Store {
   }
   ~SqliteStore() override;
 
-  /// What failed while its statements were prepared.
+  /// The failure, if a statement could not be prepared.
   Result<void> ready() { return connection_.take(); }
-  /// Before the file is removed: the destructor makes no copy of it.
+  /// Call it before the file is removed: then the destructor makes no copy.
   void abandon() { mirror_.reset(); }
-  /// Tells of what goes beyond these limits; before anything is put.
+  /// Starts the alerts with these limits. Call it before the first put.
   void watch(const AlertLimits& limits) { intake_.alerts().begin(limits); }
 
   Result<void> begin_run(const RunFacts& facts) override;
@@ -147,7 +147,7 @@ class SqliteStore final : public Store {
   Statement begin_{connection_, "BEGIN IMMEDIATE"};
   Statement commit_{connection_, "COMMIT"};
   WriteAheadLog log_;
-  std::uint64_t front_ends_;  ///< Of the run, this one included.
+  std::uint64_t front_ends_;  ///< Front ends of the run, including this one.
   std::optional<Mirror> mirror_;
   Reserve reserve_;
   Nanos mirrored_at_ns_ = 0;
@@ -162,7 +162,7 @@ class SqliteStore final : public Store {
 
 SqliteStore::~SqliteStore() {
   roll_back();
-  // Whoever has taken over writes the live file now, and copies it.
+  // If another front end has taken over, it writes the live file and copies it.
   if (mirror_ && !ended_ && !superseded_) {
     if (auto finished = finish_mirror(); !finished) {
       log(Level::kError, "store not copied; it stays where it was written",

@@ -284,7 +284,7 @@ bool StreamIntake::merge_into_first(StreamId stream, std::uint64_t wave, const I
 
 void StreamIntake::put_account(const wire::Packet& packet) {
   const auto account = wire::decode_waves(packet.payload, 1);
-  if (!account) return;  // Of a stranger: the leaf's waves are stored, its account stays open.
+  if (!account) return;  // Invalid: the account stays open; waves are stored.
   const auto* streams = account->front().find_as<std::vector<std::uint64_t>>(wire::kAccountStreams);
   const auto* sent = account->front().find_as<std::vector<std::uint64_t>>(wire::kAccountSent);
   if (streams == nullptr || sent == nullptr || streams->size() != sent->size()) return;

@@ -175,7 +175,7 @@ bool Summarizer::sum_up_rows(bool is_last) {
   }
   std::int64_t upto = before;
   std::int64_t span_after = before;
-  std::optional<std::pair<Nanos, Nanos>> span;  // Of begins.
+  std::optional<std::pair<Nanos, Nanos>> span;  // Earliest and latest begin.
   const auto end_span = [&] {
     if (span) span_.run(span_after, upto, span->first, span->second);
     span_after = upto;

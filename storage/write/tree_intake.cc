@@ -5,7 +5,7 @@
 namespace xylem::storage {
 namespace {
 
-/// Of all links together: those of a thousand hosts for an hour are 20 MB.
+/// Maximum for all links together. An hour of a thousand hosts takes 20 MB.
 constexpr Nanos kSamplesPerSecond = 100;
 
 }  // namespace

@@ -27,9 +27,9 @@ struct OptionModel {
 
 struct VerbModel {
   std::string name, help;
-  bool has_command = false;  ///< A command of another program follows.
+  bool has_command = false;  ///< The command of another program follows.
   std::vector<OptionModel> options;
-  std::optional<ValueModel> positional;  ///< The first one.
+  std::optional<ValueModel> positional;  ///< The first positional.
 };
 
 std::string joined(const std::vector<std::string>& words) {
@@ -162,7 +162,7 @@ std::string bash_script(const CLI::App& app, const std::vector<VerbModel>& verbs
 
 // ---- zsh ----
 
-/// Text inside [...] or between colons.
+/// Escapes text for use in [...] or between colons.
 std::string zsh_text(const std::string& text) {
   std::string escaped;
   for (const char c : text) {

@@ -63,7 +63,7 @@ int stop_serving() {
   const UniqueFd pidfd(pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1);
   std::error_code error;
   const std::filesystem::path process = "/proc/" + std::to_string(pid);
-  // A number may have become somebody else's.
+  // Another process may have this number now.
   const bool is_ours = pidfd && std::filesystem::read_symlink(process / "exe", error) ==
                                     std::filesystem::read_symlink("/proc/self/exe", error);
   leave_environment();
@@ -93,7 +93,7 @@ UniqueFd set_piped_stderr_aside() {
   std::_Exit(fail_usage(sentence));
 }
 
-// The process that stays. What its caller is to evaluate goes into `text`.
+// Runs in the process that stays. Writes the shell commands for the caller into `text`.
 [[noreturn]] void serve_until(int until, const RunOptions& options, const std::string& env_file,
                               UniqueFd text) {
   ::setsid();
@@ -126,8 +126,8 @@ int serve(const RunOptions& options, const ServeOptions& how) {
   if (how.stop) return stop_serving();
   const int until = how.until_pid != 0 ? how.until_pid : ::getppid();
   const launch::SignalGate gate;
-  // The parent prints and leaves; the child serves on. What it has to say before goes through the
-  // pipe, so that a failure is the parent's exit code.
+  // The parent prints the commands and exits. The child continues to serve. It sends the commands
+  // through the pipe. If it fails, it sends nothing, and the parent returns kExitUsage.
   auto pipe = make_pipe();
   if (!pipe) return fail_usage(pipe.error().message);
   UniqueFd reading = std::move(pipe->read);

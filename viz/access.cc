@@ -26,7 +26,7 @@ std::string lowered(std::string_view text) {
   return out;
 }
 
-/// Without the port; of "[::1]:80" what is in the brackets. Empty when it is no host.
+/// Returns the host without the port: "::1" for "[::1]:80". Empty if the text is not a host.
 std::string host_name(std::string_view host) {
   std::string_view name = host.substr(0, host.rfind(':'));
   std::string_view port = host.substr(name.size());

@@ -25,7 +25,7 @@ std::string shown(std::string_view text) {
   return html_text(cells(all) > kLongestText ? padded(all, kLongestText, true) : all);
 }
 
-/// A cell: its HTML, and what sort of cell it is.
+/// A cell: its HTML and its kind.
 struct Cell {
   std::string html;
   const char* sort = "t";

@@ -44,7 +44,8 @@ Result<std::shared_ptr<launch::FoldMark>> open_mark(const launch::Setup& setup) 
   return std::make_shared<launch::FoldMark>(*std::move(mark));
 }
 
-// A plugin that has ended front ends is not even loaded here, where it may have done so.
+// A plugin that has crashed front ends is not loaded here either, because the crash may happen
+// while it is loaded.
 Result<std::vector<wire::StreamSpec>> read_specs(const launch::Setup& setup,
                                                  const PluginCopies& copies,
                                                  const std::shared_ptr<launch::FoldMark>& mark) {

@@ -38,7 +38,8 @@ bool is_file(const std::string& path) {
   return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
 }
 
-// The log goes first: where the file is its log is too. Its index is made anew by whoever reads.
+// The log is moved first, so it is already there when the file appears under the new name. The next
+// reader makes the log's index again.
 Result<void> move_database(const std::string& from, const std::string& to) {
   ::unlink((from + "-shm").c_str());
   for (const char* suffix : {"-wal", "-journal", ""}) {

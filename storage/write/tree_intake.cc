@@ -57,7 +57,7 @@ void TreeIntake::put_link(const wire::LinkReport& report, Nanos at_ns) {
   keep_sample(report, at_ns);
 }
 
-// Nodes of a large tree take turns, so that the past of an idle one stays small.
+// In a large tree, each node's samples are kept less often, so the history stays small.
 void TreeIntake::keep_sample(const wire::LinkReport& report, Nanos at_ns) {
   const auto [last, is_first] = sampled_.try_emplace(report.node, at_ns);
   const Nanos interval = static_cast<Nanos>(sampled_.size()) * kSecond / kSamplesPerSecond;

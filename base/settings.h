@@ -38,8 +38,8 @@ struct Setting {
   std::string default_value;
   bool is_switch;  ///< On the command line it needs no value; elsewhere it is true or false.
   std::string help;
-  /// What `--help` shows for a value: "FILE", "TIME", "LIST", "N", or the words of a closed set as
-  /// "profile|trace". Completion offers these words.
+  /// The name that `--help` shows for a value: "FILE", "TIME", "LIST", "N", or the words of a
+  /// closed set, for example "profile|trace". Completion offers the words of a closed set.
   std::string value_name = "TEXT";
 };
 
@@ -73,8 +73,8 @@ Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t max);
 /// message, for example "from 1s to 1h".
 Result<Nanos> to_duration(const SettingValue& setting, Nanos min, Nanos max,
                           const std::string& range);
-/// Returns the text if it is one of `choices`. The error message lists them, and names the one that
-/// the text is a misspelling of.
+/// Returns the text if it is one of `choices`. The error message lists them. If the text looks like
+/// a misspelling of one of them, the message names that one.
 Result<std::string> to_choice(const SettingValue& setting, const std::vector<std::string>& choices);
 /// Converts the text with `parse`. If `parse` fails, the error message has the source, then the
 /// message of `parse`.

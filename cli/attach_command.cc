@@ -26,12 +26,12 @@
 namespace xylem {
 namespace {
 
-// ssh's own patience with a host that does not answer may be two minutes; nobody waits so long for
-// the others.
+// Timeout for the agents' start. ssh may try an unreachable host for two minutes; the user should
+// not wait that long.
 constexpr Nanos kReadyPatience = 30 * kSecond;
 constexpr Nanos kLook = 200 * kMillisecond;
 
-// Settings of run that say something here, too: nothing is recorded of calls.
+// True for the settings of `run` that `attach` has too. It has none for recording calls.
 bool is_ours(std::string_view name) {
   return name != "detail" && name != "sample" && name != "ring" && name != "test-size";
 }
@@ -53,7 +53,7 @@ void add_defaults_of_others(std::vector<SettingValue>& values) {
   }
 }
 
-// The signals that end the watching; SignalGate blocks them. 0: none has come.
+// Returns a signal that should end `attach`; 0 if none has come. SignalGate blocks these signals.
 int interrupting_signal(Nanos patience) {
   sigset_t set;
   ::sigemptyset(&set);
@@ -70,7 +70,7 @@ std::string number_of(std::size_t number, const char* what) {
 struct Census {
   std::size_t ranks = 0;
   std::size_t hosts = 0;
-  std::vector<std::string> without;  // Hosts on which none was found.
+  std::vector<std::string> without;  // Hosts without ranks.
   std::string notes;
 };
 
@@ -103,7 +103,7 @@ Arrival wait_for_agents(Started& started, int& signal) {
   }
 }
 
-// Until what? As the end of a sentence.
+// Watches the job until its end. Returns the reason for the end, as the end of a sentence.
 std::string watch(Started& started, Nanos duration) {
   const Nanos begin = monotonic_now();
   for (;;) {
@@ -114,7 +114,7 @@ std::string watch(Started& started, Nanos duration) {
   }
 }
 
-// Says who was not found; true when there is somebody.
+// Prints on which hosts no rank was found. Returns true if there is a rank.
 bool is_anybody(const Census& census, const launch::AttachPlan& plan, const std::string& failures) {
   const std::string none = census.without.empty() ? "" : " on " + tree::fold_hosts(census.without);
   if (!failures.empty()) say("attach: " + failures);
@@ -128,7 +128,7 @@ bool is_anybody(const Census& census, const launch::AttachPlan& plan, const std:
   return false;
 }
 
-// With the agents on their way.
+// Runs after the agents were started, until the end.
 int watch_to_the_end(Started& started, const launch::AttachPlan& plan, const RunOptions& options,
                      const AttachOptions& how) {
   const Nanos begin = monotonic_now();
@@ -141,7 +141,7 @@ int watch_to_the_end(Started& started, const launch::AttachPlan& plan, const Run
     return kExitSignal + signal;
   }
   if (!is_anybody(census, plan, failures_before)) {
-    abandon(started);  // A name that was mistyped must not cost a record.
+    abandon(started);  // A mistyped name must not replace a record.
     return kExitFailure;
   }
   if (!options.quiet) say("watching " + watched(census) + "; " + store_of(options));

@@ -51,7 +51,7 @@ struct AgentTask {
   backend::AgentStart start;
   std::vector<wire::Address> front_end;
   net::Key key{};
-  std::string host_key;  // Differs from that of an earlier agent with the same folder.
+  std::string host_key;  // Not the key of an earlier agent with this folder.
 };
 
 int fail(const std::string& sentence) {
@@ -164,7 +164,7 @@ int run_launched(const AgentTask& task, std::vector<backend::HeldProcess> presen
   if (!claim) return fail(claim.error().message);
   use_all_processors();
   ::umask(077);
-  [[maybe_unused]] const int kept = ::chdir("/");  // So that file systems can be unmounted.
+  [[maybe_unused]] const int kept = ::chdir("/");  // The daemon must not block an unmount.
   backend::announce_ready(task.start.host, present.size(), "");
   if (!claim->listener) return 0;
   start_log(task.start);

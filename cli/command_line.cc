@@ -50,7 +50,7 @@ Result<std::vector<std::string>> command_of(const CLI::App& verb, const CommandL
 
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
-  const std::vector<std::string> strays = app.remaining();  // Outside of any verb.
+  const std::vector<std::string> strays = app.remaining();  // Words outside of all verbs.
   if (chosen.empty() || !strays.empty()) {
     std::vector<std::string> verbs;
     for (const CLI::App* verb : app.get_subcommands(nullptr)) verbs.push_back(verb->get_name());

@@ -17,12 +17,12 @@ class ParseError;
 
 namespace xylem {
 
-/// The words behind the program's name. `run` and `exec` take a command, whose words are not ours:
-/// CLI11 never sees those behind `--`.
+/// The words behind the program's name. `run` and `exec` take a command. CLI11 does not parse the
+/// words of this command behind `--`.
 struct CommandLine {
   std::vector<std::string> ours;     ///< For CLI11.
   std::vector<std::string> command;  ///< The words behind the first `--` of `run` and `exec`.
-  bool has_dashes = false;           ///< There is such a `--`.
+  bool has_dashes = false;           ///< True if there is this `--`.
 };
 
 /// Splits the words of a command line; never fails.
@@ -34,8 +34,8 @@ CommandLine split_command_line(std::span<const std::string> words);
 /// be started as a command.
 Result<std::vector<std::string>> command_of(const CLI::App& verb, const CommandLine& line);
 
-/// What is wrong with the words that `app` has refused, and where to read more, as one sentence. If
-/// a verb or an option looks mistyped, the sentence names the right one.
+/// Returns one sentence: why `app` has refused the words, and where to read more. If a verb or an
+/// option looks mistyped, the sentence names the right one.
 std::string explain(const CLI::App& app, const CLI::ParseError& error);
 
 /// Adds an option whose value is a time with a unit, as in 10s. A wrong time is wrong usage.

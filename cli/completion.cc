@@ -13,11 +13,11 @@ namespace {
 
 enum class ValueKind { kNone, kWord, kFile, kOther };
 
-/// What may follow an option, or stand as a positional.
+/// The value of an option, or of a positional argument.
 struct ValueModel {
   ValueKind kind = ValueKind::kNone;  ///< kNone: no value follows.
   std::string name;
-  std::vector<std::string> words;  ///< Of kWord.
+  std::vector<std::string> words;  ///< Only for kWord.
 };
 
 struct OptionModel {
@@ -27,9 +27,9 @@ struct OptionModel {
 
 struct VerbModel {
   std::string name, help;
-  bool has_command = false;  ///< A command of another program follows.
+  bool has_command = false;  ///< The command of another program follows.
   std::vector<OptionModel> options;
-  std::optional<ValueModel> positional;  ///< The first one.
+  std::optional<ValueModel> positional;  ///< The first positional.
 };
 
 std::string joined(const std::vector<std::string>& words) {
@@ -162,7 +162,7 @@ std::string bash_script(const CLI::App& app, const std::vector<VerbModel>& verbs
 
 // ---- zsh ----
 
-/// Text inside [...] or between colons.
+/// Escapes text for use in [...] or between colons.
 std::string zsh_text(const std::string& text) {
   std::string escaped;
   for (const char c : text) {

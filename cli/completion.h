@@ -23,8 +23,8 @@ std::optional<Shell> shell_of(std::string_view name);
 
 /// Returns a script that completes the verbs of `app`, their options, and the words of closed sets.
 /// Where a file is expected, the script offers files; behind `--` of `run` and `exec` it completes
-/// another command. The value's name of an option says what is expected: words separated by `|` are
-/// a closed set, FILE, PAGE and SHAPE are files, and anything else is not completed.
+/// another command. The value name of an option says what to offer. Words separated by `|` are a
+/// closed set. FILE, PAGE and SHAPE are files. Any other value is not completed.
 ///
 /// The bash script works with and without the package bash-completion. The zsh script may be
 /// sourced or be the file `_xylem` in a folder of `fpath`.

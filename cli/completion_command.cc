@@ -15,6 +15,7 @@ namespace xylem {
 void add_completion_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand(
       "completion", "Print a completion script: source <(xylem completion bash)");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto shell = std::make_shared<std::string>();
   command->add_option("SHELL", *shell, "The shell: bash, zsh or fish")
       ->required()

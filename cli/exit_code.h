@@ -1,8 +1,8 @@
 #pragma once
 
 // The exit codes of all verbs. The table EXIT STATUS of xylem(1) has the same codes; a test
-// compares the two. `xylem run` and `xylem exec` pass on the code of their command, which may be
-// any.
+// compares the two. `xylem run` and `xylem exec` return the code of their command, which may be any
+// number.
 
 namespace xylem {
 

@@ -27,7 +27,7 @@
 namespace xylem {
 namespace {
 
-// Launched agents have said goodbye when the front end ends; their launchers follow.
+// Timeout for launchers at the end. Their agents have already ended before the front end ends.
 constexpr Nanos kAgentPatience = 10 * kSecond;
 
 std::string make_run_id() {
@@ -49,9 +49,9 @@ std::string default_store() {
   return "xylem-" + std::to_string(::getpid()) + ".db";
 }
 
-// What runs on this host reaches the front end by a socket in a private folder, which is removed by
-// the front end, or by whoever sweeps when nobody holds it any more. Without one (no /dev/shm, say)
-// TCP does. Hosts that are only pretended are apart, as real ones would be.
+// Processes on this host reach the front end by a Unix socket in a private folder. The front end
+// removes the folder. If it cannot, a later sweep removes it. Without a folder, for example without
+// /dev/shm, processes use TCP. So do simulated hosts, as real hosts would.
 std::unique_ptr<backend::RunFolder> listen_locally(const RunOptions& options,
                                                    const std::string& run,
                                                    std::vector<UniqueFd>& sockets) {
@@ -94,8 +94,8 @@ launch::Setup make_setup(const RunOptions& options, const std::vector<std::strin
   return setup;
 }
 
-// In a Slurm allocation: a step of their own, up before the job starts, so that ranks wait for
-// nobody. Where that fails ranks start their hosts' agents, as everywhere else.
+// In a Slurm allocation, starts the agents as a separate step before the job, so that no rank waits
+// for its agent. If this fails, the ranks start the agents, as on other machines.
 void start_agents_beside(Started& started) {
   constexpr Nanos kPatience = 5 * kSecond;
   const auto step = launch::step_beside(launch::current_environment());
@@ -116,13 +116,13 @@ void start_agents_beside(Started& started) {
   }
   if (!agents) return;
   if (agents->ready().empty()) {
-    agents->wait_for_end(0);  // A Slurm that does not answer: nothing is to be waited for later.
+    agents->wait_for_end(0);  // Slurm does not answer: do not wait for it later.
   } else {
     started.agents.emplace(*std::move(agents));
   }
 }
 
-// All front ends of the run have the plugins as they are now.
+// Copies the plugins now, so that all front ends of the run use the same bytes.
 Result<launch::FrontEndProcess> start_with_plugins(const std::string& program, launch::Setup setup,
                                                    std::vector<UniqueFd> listening) {
   setup.plugins = frontend::plugins_of(setup.sections);
@@ -136,8 +136,8 @@ Result<launch::FrontEndProcess> start_with_plugins(const std::string& program, l
                                         std::move(copies), say);
 }
 
-// The front end of the run is gone, and no other one continues the run. What it had set aside goes
-// back to its place.
+// The run's front end is gone, and no other front end continues the run. Gives the earlier run's
+// file its name back.
 void put_back_earlier_run(const std::string& store, const std::string& run) {
   auto replaced = storage::ReplacedRun::of_former(store, run);
   if (!replaced.holds()) return;
@@ -230,7 +230,7 @@ void clear_up(Started& started, const Result<void>& ended) {
   if (started.agents) started.agents->wait_for_end(kAgentPatience);
   if (started.folder) started.folder->remove();
   started.folder.reset();
-  // Where the agents of this host were killed there is nobody else to do it.
+  // If the agents of this host were killed, no other process removes their folder.
   backend::sweep_run_folders(backend::own_run_folders());
 }
 

@@ -89,7 +89,7 @@ Result<std::vector<KnownRun>> known_runs(const std::string& folder,
     auto known = find(file);
     if (known == runs.end()) {
       KnownRun run = make_run(file, false, host);
-      // The copy that a live run makes of its file on a network file system.
+      // This may be the copy that a live run makes on a network file system.
       known = std::ranges::find_if(runs, [&run](const KnownRun& other) {
         return other.state == RunState::kLive && other.summary.run_id == run.summary.run_id;
       });

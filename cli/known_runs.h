@@ -46,14 +46,14 @@ Result<std::vector<KnownRun>> known_runs(const std::string& folder,
                                          const std::vector<launch::LiveRun>& live,
                                          const std::string& host);
 
-/// Which run is the newest one?
+/// The rule by which a run is the newest one.
 enum class Newest {
   /// The run in the folder that started last, live or not. If the folder has none, the live run
-  /// that started last. For verbs whose answers are kept: a live run elsewhere does not change
-  /// them.
+  /// that started last. This rule is for verbs such as `report`: a live run in another folder does
+  /// not change their answers.
   kInFolder,
-  /// The live run that started last. If there is none, the run in the folder that started last. For
-  /// verbs that show what is going on.
+  /// The live run that started last. If there is none, the run in the folder that started last.
+  /// This rule is for verbs that show the present state, such as `top`.
   kLive,
 };
 
@@ -74,8 +74,8 @@ struct RunChoice {
   Nanos wait = kDefaultWait;  ///< Maximum time to wait for a run to begin.
 };
 
-/// Returns the path of the chosen run's file. Without a file it is that of newest_run(), and a
-/// sentence on `err` names it. With `is_live`, waits until a run begins (see
+/// Returns the path of the chosen run's file. If no file is given, chooses newest_run(), and a
+/// sentence on `err` names the file. With `is_live`, waits until a run begins (see
 /// launch::await_live_run), and a sentence says so. If `which` is kLive, it also waits if there is
 /// no run at all. `verb` is named in the sentences. Fails with kNotFound if there is no such run,
 /// and with kInvalidArgument if several live runs match.

@@ -102,6 +102,7 @@ int run_ls(const LsOptions& options, std::ostream& out, std::ostream& err) {
 void add_ls_command(CLI::App& app, int& code) {
   CLI::App* command =
       app.add_subcommand("ls", "List runs: the files in this folder, and the live runs here");
+  // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto options = std::make_shared<LsOptions>();
   command->add_option("FOLDER", options->folder, "Folder with the files of runs [.]")
       ->type_name("");

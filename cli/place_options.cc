@@ -23,14 +23,14 @@ using placement::Fact;
 using placement::FactValues;
 using storage::text_of;
 
-/// How the source of a setting ends that a recorded run was started with.
+/// End of a setting's source, if the setting comes from a recorded run.
 constexpr std::string_view kRecordedOptions = ": options of the run";
 
-/// What a source of hosts tells.
+/// The values from one source of hosts.
 struct Source {
   std::vector<tree::Host> hosts;
-  std::vector<FactValues> facts{};  ///< By host; empty: nothing.
-  std::string front_end_host{};     ///< "": it does not tell.
+  std::vector<FactValues> facts{};  ///< By host; empty: no facts.
+  std::string front_end_host{};     ///< "": unknown.
   bool may_repeat_names = false;
 };
 
@@ -85,7 +85,7 @@ Result<Source> from_host_file(const std::string& path) {
 }
 
 Result<Source> from_recorded(const std::string& path) {
-  // Names go to a topology or an explanation, whatever form it has.
+  // Names are printed in each output format, so they must be printable.
   auto run = storage::RunFile::open(path, storage::Texts::kPrintable);
   if (!run) return unexpected(std::move(run.error()));
   auto recorded = storage::read_recorded_hosts(**run);
@@ -94,7 +94,7 @@ Result<Source> from_recorded(const std::string& path) {
     return unexpected(Code::kNotFound, path + ": names no host; did the run see an MPI job?");
   }
   Source source;
-  source.may_repeat_names = true;  // Two containers of one node.
+  source.may_repeat_names = true;  // Two containers may have the name of their node.
   source.front_end_host = std::move(recorded->front_end_host);
   for (storage::RecordedHosts::Host& host : recorded->hosts) {
     source.hosts.push_back(make_host(std::move(host.name), 1, host.processes));
@@ -166,7 +166,8 @@ class RequestReader {
     return {};
   }
 
-  /// One number a host, or one for all of them; nullopt where the setting says nothing.
+  /// Returns one number for each host; nullopt if the setting is empty. A single number applies to
+  /// all hosts.
   Result<std::optional<std::vector<std::uint32_t>>> counts(const char* name) const {
     const SettingValue& it = setting(name);
     if (it.value.empty()) return std::optional<std::vector<std::uint32_t>>();
@@ -248,7 +249,7 @@ class RequestReader {
         return unexpected(std::move(added.error()));
       }
     }
-    // A number that was typed goes before one that was read.
+    // Numbers on the command line take precedence over measured numbers.
     for (std::size_t i = 0; i < cores_.size(); ++i) request_.hosts[i].cores = cores_[i];
     request_.choice.facts = placement::facts_of(request_.hosts);
     for (std::size_t i = 0; i < measured.size(); ++i) {
@@ -296,7 +297,7 @@ class RequestReader {
   const std::vector<SettingValue>& values_;
   const std::vector<std::string>& environment_;
   PlaceRequest request_;
-  std::vector<std::uint32_t> cores_;  // As typed; empty: not.
+  std::vector<std::uint32_t> cores_;  // From `--cores`; empty: not given.
   bool may_repeat_names_ = false;
 };
 
@@ -352,7 +353,7 @@ Result<void> recall_settings(std::vector<SettingValue>& values, std::vector<Conf
                                       "exclude",  "max-per-host", "reserve-cores"};
     if (std::ranges::find(kRecalled, entry.key) == kRecalled.end()) continue;
     if (entry.key == "topology") {
-      // A file that the run had says where processes run, wherever it may be by now.
+      // A topology file names hosts, and may have moved since. So it is not taken from the run.
       const auto shape = tree::parse_shape(entry.value);
       if (says_how_many || !shape || shape->kind == tree::Shape::Kind::kFile) continue;
     }

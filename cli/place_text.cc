@@ -16,12 +16,12 @@ namespace {
 
 std::string quoted(const std::string& text) { return storage::to_json(storage::Value(text)); }
 
-/// How many back ends of each host attach to each internal leaf, by its index.
+/// Returns, for each internal leaf, how many back ends of each host attach to it.
 std::vector<std::map<HostId, std::size_t>> attached_to(const placement::Plan& plan,
                                                        std::span<const tree::Host> hosts) {
   const auto back_ends = placement::hosts_of_back_ends(hosts);
   const auto chosen = placement::attach(back_ends, plan.internal_leaves);
-  CHECK(chosen);  // A plan has an internal leaf always.
+  CHECK(chosen);  // A plan always has an internal leaf.
   std::vector<std::map<HostId, std::size_t>> taken(plan.internal_leaves.size());
   for (std::size_t i = 0; i < back_ends.size(); ++i) ++taken[(*chosen)[i]][back_ends[i]];
   return taken;

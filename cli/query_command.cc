@@ -25,10 +25,10 @@ using storage::text_of;
 using storage::to_text;
 using storage::Value;
 
-/// Rows that decide the widths of columns; later ones may stick out, so that a result of any size
-/// needs no more memory than these.
+/// The first rows set the widths of the columns. Later cells may be wider than their column. So a
+/// result of any size needs memory only for these rows.
 constexpr std::size_t kRowsMeasured = 1000;
-/// So do longer texts, and rows after so many bytes decide nothing any more.
+/// Texts longer than kWidestColumn, and rows after the first kBytesMeasured bytes, do not count.
 constexpr std::size_t kWidestColumn = 1000;
 constexpr std::size_t kBytesMeasured = 1u << 20;
 
@@ -55,7 +55,7 @@ bool is_number(const Value& value) {
   return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
 }
 
-/// Characters, not bytes.
+/// Returns the number of characters, not of bytes.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -220,7 +220,7 @@ int fail(std::ostream& err, const std::string& sentence, int code) {
 }
 
 int print_schema(storage::RunFile& run, std::ostream& out, std::ostream& err) {
-  // Views are what scripts may rely on; the tables below them are for the curious.
+  // Views come first, since scripts may rely on them. Tables follow.
   const auto rows = run.rows(
       "SELECT s.type, s.name, group_concat(c.name, ', ') FROM (SELECT type, name FROM sqlite_schema"
       " WHERE type IN ('table', 'view') UNION ALL VALUES('view', 'event'), ('view', 'completion'))"

@@ -40,7 +40,7 @@ int run_query(const QueryOptions& options, std::istream& in, std::ostream& out, 
 /// blank in it, and there is no file with this name.
 bool is_sql(const std::string& word);
 
-/// Prints results. Call finish() once, after the last result.
+/// Prints results. Call finish() once, after the last result. Not thread-safe.
 class ResultSink : public storage::RowSink {
  public:
   virtual void finish() {}

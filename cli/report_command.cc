@@ -19,7 +19,7 @@
 namespace xylem {
 namespace {
 
-/// The run's own file is never written over, whatever name it has.
+/// Never overwrites the run's file, even under another name.
 Result<void> write_page(const std::string& file, const ReportOptions& options) {
   std::error_code failure;
   if (std::filesystem::equivalent(file, options.html, failure)) {

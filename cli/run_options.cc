@@ -16,7 +16,7 @@
 namespace xylem {
 namespace {
 
-// Error messages name this as the file: layer_settings() has checked the real one.
+// The file's name in error messages. layer_settings() has already checked the user's file.
 constexpr const char* kSectionsName = "configuration";
 
 const Section<RunOptions>& own_section() {
@@ -31,7 +31,7 @@ const Section<RunOptions>& own_section() {
   return kSection;
 }
 
-// Judged by the code that reads it in the ranks, which says the same to whoever sets it there.
+// The capture library's own parser checks the value, so ranks accept exactly the same values.
 Result<void> check_sample(const SettingValue& setting) {
   std::vector<std::atomic<std::uint32_t>> every(capture::kMaxFunctions);
   const char* part = capture::set_sampling(setting.value.c_str(), every.data());
@@ -62,7 +62,7 @@ Result<RunOptions> read_run_options(const std::vector<SettingValue>& values,
   if (!options) return options;
   std::ranges::copy_if(entries, std::back_inserter(options->sections), is_section_key,
                        &ConfigEntry::key);
-  // The reader of the file sorts keys by name; a person means their order in the text.
+  // load_config() sorts keys by name. Here the order in the file counts.
   std::ranges::stable_sort(options->sections, {}, &ConfigEntry::line);
   auto read = assign(options->start, read_section(launch::start_section(), values));
   if (!read) return unexpected(std::move(read.error()));
@@ -96,7 +96,7 @@ std::string print_settings(const std::vector<SettingValue>& values,
         setting.is_switch ? (value.value.empty() ? "false" : value.value) : print_text(value.value);
     text += value.source == "default" ? "\n" : "  # " + value.source + "\n";
   }
-  // Entries of one key are an array; those of one line stay on one.
+  // Entries with the same key are one array. Values of one line stay on one line.
   for (std::size_t i = 0; i < sections.size();) {
     std::size_t end = i + 1;
     while (end < sections.size() && sections[end].key == sections[i].key) ++end;

@@ -47,7 +47,8 @@ void wait_for_end(int pid, Started& started) {
   }
 }
 
-// What was exported must not outlive what serves: each later job would start agents for nothing.
+// The exported variables must not stay after the front end has ended: later jobs would start agents
+// that have no front end.
 void leave_environment() {
   const auto installation = launch::find_installation();
   const std::string lines = launch::lines_to_leave(
@@ -62,7 +63,7 @@ int stop_serving() {
   const UniqueFd pidfd(pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1);
   std::error_code error;
   const std::filesystem::path process = "/proc/" + std::to_string(pid);
-  // A number may have become somebody else's.
+  // Another process may have this number now.
   const bool is_ours = pidfd && std::filesystem::read_symlink(process / "exe", error) ==
                                     std::filesystem::read_symlink("/proc/self/exe", error);
   leave_environment();
@@ -74,8 +75,8 @@ int stop_serving() {
   return fail_usage("a minute has passed and the front end is still storing data; it goes on");
 }
 
-// Whoever reads our standard error through a pipe waits for its end, which must not be that of the
-// run. What there is to say afterwards stands in the store.
+// A reader of our standard error through a pipe waits for its end, but must not wait for the end of
+// the run. So later messages are only in the store.
 UniqueFd set_piped_stderr_aside() {
   struct stat found {};
   const bool is_waited_for =
@@ -92,7 +93,7 @@ UniqueFd set_piped_stderr_aside() {
   std::_Exit(fail_usage(sentence));
 }
 
-// The process that stays. What its caller is to evaluate goes into `text`.
+// Runs in the process that stays. Writes the shell commands for the caller into `text`.
 [[noreturn]] void serve_until(int until, const RunOptions& options, const std::string& env_file,
                               UniqueFd text) {
   ::setsid();
@@ -125,8 +126,8 @@ int serve(const RunOptions& options, const ServeOptions& how) {
   if (how.stop) return stop_serving();
   const int until = how.until_pid != 0 ? how.until_pid : ::getppid();
   const launch::SignalGate gate;
-  // The parent prints and leaves; the child serves on. What it has to say before goes through the
-  // pipe, so that a failure is the parent's exit code.
+  // The parent prints the commands and exits. The child continues to serve. It sends the commands
+  // through the pipe. If it fails, it sends nothing, and the parent returns kExitUsage.
   auto pipe = make_pipe();
   if (!pipe) return fail_usage(pipe.error().message);
   UniqueFd reading = std::move(pipe->read);

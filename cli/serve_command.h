@@ -15,8 +15,8 @@ namespace xylem {
 struct ServeOptions {
   int until_pid = 0;     ///< Serve until this process ends; 0: until our parent ends.
   std::string env_file;  ///< Also write the environment to this file, mode 0600, for `xylem exec`.
-  /// Instead of starting a front end, end that of this environment. Print shell commands that leave
-  /// the environment.
+  /// Do not start a front end: end the front end of this environment, and print shell commands that
+  /// leave the environment.
   bool stop = false;
 };
 

@@ -30,8 +30,8 @@ bool is_among(const std::vector<Setting>& settings, std::string_view name) {
   return std::ranges::find(settings, name, &Setting::name) != settings.end();
 }
 
-// Lists are of fuzzy rules alone; a key can stand in a file once, so one that comes again was a
-// list.
+// Only rules of fuzzy placement may be lists. TOML allows each key once, so a repeated key comes
+// from a list.
 Result<void> refuse_lists(const std::vector<ConfigEntry>& entries, const std::string& path) {
   std::set<std::string_view> seen;
   for (const ConfigEntry& entry : entries) {
@@ -116,7 +116,7 @@ SettingFlags::SettingFlags(CLI::App& app, const std::vector<Setting>& settings)
   for (const Setting& setting : settings) {
     const std::string flag = "--" + setting.name;
     std::string& value = values_.emplace_back();
-    // `--overwrite=false` is a value too; whoever checks it sees it as it was written.
+    // A switch may have a value, as in `--overwrite=false`. The value is checked later.
     CLI::Option* option =
         setting.is_switch
             ? app.add_flag(flag, value, setting.help)

@@ -22,7 +22,8 @@ std::string temporary_folder() {
   return named != nullptr && *named != '\0' ? named : "/tmp";
 }
 
-// Without a name, so that it goes with this process. Not every file system can.
+// Makes a file without a name, which disappears with this process. If the file system has no
+// unnamed files, makes and removes a named file.
 UniqueFd make_spool(const std::string& folder) {
   UniqueFd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file) return file;
@@ -49,7 +50,7 @@ SpooledOutput::SpooledOutput(int fd) : fd_(fd), piece_(kPieceBytes, '\0') {
   try {
     writer_ = std::thread([this] { write_all(); });
   } catch (const std::system_error&) {
-    // No thread to be had: then the question waits for its reader.
+    // There is no thread: then the query waits for the reader.
   }
 }
 
@@ -70,7 +71,7 @@ std::string SpooledOutput::finish() {
   return queue_.lock()->failure;
 }
 
-// ---- the question's side ----
+// ---- The thread that writes ----
 
 SpooledOutput::int_type SpooledOutput::overflow(int_type c) {
   if (!hand_over()) return traits_type::eof();
@@ -125,7 +126,7 @@ bool SpooledOutput::Queue::put_into_file(const std::string& piece) {
   return false;
 }
 
-// ---- the reader's side ----
+// ---- The thread that hands text to the reader ----
 
 void SpooledOutput::write_all() {
   auto queue = queue_.lock();
@@ -163,7 +164,7 @@ std::string SpooledOutput::Queue::take_from_file() {
   file_begin += piece.size();
   if (file_begin != file_end) return piece;
   file_begin = file_end = 0;
-  std::ignore = ::ftruncate(file.get(), 0);  // Failing costs room, nothing else.
+  std::ignore = ::ftruncate(file.get(), 0);  // A failure only costs space.
   return piece;
 }
 

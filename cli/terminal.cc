@@ -15,11 +15,12 @@
 namespace xylem {
 namespace {
 
-// Another screen, no cursor, no wrapping at the edge; and back, with plain looks.
+// Sequences for the alternate screen, without a cursor and without wrapping at the edge; and for
+// the way back.
 constexpr const char* kOtherScreen = "\x1b[?1049h";
 constexpr const char* kModes = "\x1b[?25l\x1b[?7l";
 constexpr const char* kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
-constexpr Nanos kLongestLeave = kSecond;  ///< A terminal that takes nothing is left as it is.
+constexpr Nanos kLongestLeave = kSecond;  ///< Timeout for restoring the screen.
 
 Error no_terminal(const char* what) {
   return Error{Code::kUnavailable, std::string("the terminal ") + what + ": " +
@@ -39,7 +40,8 @@ sigset_t our_signals() {
 
 Result<Terminal> Terminal::take() {
   UniqueFd device(::open("/proc/self/fd/1", O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  // Another user's, after su: then as it is, and a stopped terminal stops us too.
+  // After su, the terminal belongs to another user and cannot be opened again. Then its descriptor
+  // is copied, and a stopped terminal blocks this process too.
   if (device.get() < 0) device = UniqueFd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
   termios before{};
   if (device.get() < 0 || ::tcgetattr(device.get(), &before) != 0) {
@@ -85,7 +87,7 @@ void Terminal::enter() {
 }
 
 void Terminal::leave() {
-  // A screen that was written in part may have stopped within a sequence; ESC [ 0 m ends any.
+  // The last screen may end in the middle of a sequence. ESC [ 0 m ends each sequence.
   pending_ = kLeave;
   const Nanos deadline = deadline_in(kLongestLeave);
   for (write_pending(); !pending_.empty() && monotonic_now() < deadline; write_pending()) {
@@ -99,7 +101,7 @@ void Terminal::write_pending() {
   while (!pending_.empty()) {
     const ssize_t wrote = ::write(device_.get(), pending_.data(), pending_.size());
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return;  // Later, or never: what is gone is seen when it is read.
+    if (wrote <= 0) return;  // Try later. wait() notices if the terminal is gone.
     pending_.erase(0, static_cast<std::size_t>(wrote));
   }
 }
@@ -115,7 +117,8 @@ Terminal::Size Terminal::size() const {
 void Terminal::show(const std::vector<Row>& rows) {
   if (!pending_.empty()) return;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    // Not erased behind what reaches the edge: there the cursor still stands on the last cell.
+    // A row that reaches the edge leaves the cursor on its last cell, so nothing is erased after
+    // it.
     pending_ += "\x1b[" + std::to_string(i + 1) + ";1H" + rows[i].text +
                 (rows[i].reaches_edge ? "" : "\x1b[K");
   }
@@ -147,7 +150,7 @@ Terminal::Event Terminal::wait(Nanos timeout) {
 
 void Terminal::read_signal(Event& event) {
   signalfd_siginfo told{};
-  bool was_stopped = false;  // The SIGCONT that ended it is still to be read.
+  bool was_stopped = false;  // The SIGCONT after the stop is read later.
   while (::read(signals_.get(), &told, sizeof told) == static_cast<ssize_t>(sizeof told)) {
     switch (told.ssi_signo) {
       case SIGTSTP:
@@ -168,15 +171,15 @@ void Terminal::read_signal(Event& event) {
   }
 }
 
-// Stops as if nothing were blocked, so that the shell sees it; where there is no shell that could
-// continue us, the kernel does not stop us either.
+// Stops this process with the default action of SIGTSTP, so that the shell notices. Without a shell
+// that could continue the process, the kernel does not stop it.
 void Terminal::stop_here() {
   leave();
   sigset_t stop;
   ::sigemptyset(&stop);
   ::sigaddset(&stop, SIGTSTP);
   ::raise(SIGTSTP);
-  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // Here it stops, and here it goes on.
+  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // Stops here, and continues here.
   ::sigprocmask(SIG_BLOCK, &stop, nullptr);
   pending_ = kOtherScreen;
   enter();

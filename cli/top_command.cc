@@ -22,14 +22,14 @@
 namespace xylem {
 namespace {
 
-/// As `xylem view`: far above what any screen needs.
+/// The same limit as in `xylem view`, far above the needs of any screen.
 constexpr std::int64_t kMaxTopMemory = std::int64_t{256} << 20;
-/// Keys wait for an answer, so none may take for ever.
+/// Keys are not read while a query runs, so each query has a deadline.
 constexpr Nanos kAnswerDeadline = 10 * kSecond;
-/// An escape after which nothing came for so long was a key, not the begin of one.
+/// If no byte follows an escape byte for this time, the escape is a key of its own.
 constexpr Nanos kEscapePause = 50 * kMillisecond;
 
-/// What the key l shows where nobody has said it.
+/// The time that the key l shows without --recent.
 constexpr Nanos kRecent = 10 * kSecond;
 
 std::string variable(const char* name) {
@@ -47,7 +47,7 @@ std::size_t size_variable(const char* name, std::size_t otherwise) {
              : otherwise;
 }
 
-/// What the first of the variables that say it says of the terminal's characters.
+/// The first of these variables that is set says whether the terminal shows UTF-8.
 bool speaks_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     std::string value = variable(name);
@@ -61,7 +61,7 @@ bool speaks_utf8() {
 
 Nanos nanos_of(double seconds) { return static_cast<Nanos>(seconds * 1e9); }
 
-/// Looks at one run for one person.
+/// Shows one run to one user.
 class Top {
  public:
   Top(std::string file, const TopOptions& options)
@@ -72,7 +72,7 @@ class Top {
     choice_.is_recent = options.recent_s > 0;
   }
 
-  /// Asks for all there is, as for a pause.
+  /// Queries all parts, as in a pause.
   const viz::TopAnswers& ask_all() {
     viz::TopChoice all = choice_;
     all.is_paused = true;
@@ -91,7 +91,7 @@ class Top {
 
   const std::string& fault() const { return answers_.fault; }
 
-  /// Until the person, or a signal, ends it.
+  /// Shows the run until the user or a signal ends the program.
   void watch(Terminal& terminal) {
     const bool colors = variable("NO_COLOR").empty();
     viz::KeyReader reader;
@@ -113,7 +113,8 @@ class Top {
  private:
   void press(viz::TerminalKey key) { choice_ = viz::pressed(choice_, key, extent_); }
 
-  /// Asks anew when it is time and the file has changed, or when something else is to be shown.
+  /// Queries again if the interval has passed and the file has changed, or if the user has chosen
+  /// something else.
   void look() {
     const Nanos now = monotonic_now();
     const viz::TopQuestion question = viz::question_of(choice_, recent_);

@@ -27,7 +27,7 @@ namespace {
 using storage::TreeReport;
 using storage::Value;
 
-// Back to the upper left corner, and nothing below.
+// Moves the cursor to the upper left corner and clears the screen below.
 constexpr const char* kClearScreen = "\033[H\033[J";
 
 template <typename T>

@@ -23,14 +23,14 @@ namespace {
 
 using storage::TreeReport;
 
-/// A link is slow when it takes ten times as long as the one in the middle, and more than a
-/// millisecond: below, neighbours on one host and on two differ as much.
+/// A link is slow if its round trip is more than ten times the median and more than a millisecond.
+/// Below a millisecond, links within a host and between hosts differ by such factors.
 constexpr Nanos kSlowest = 10;
 constexpr Nanos kNeverSlow = 1 * kMillisecond;
 
-/// What is deeper stands below each other: a screen has no room, and a chain of nodes no bound.
+/// Maximum depth of indentation. Deeper nodes have the same indentation, since a screen is narrow.
 constexpr std::size_t kDeepest = 32;
-/// Longer texts stick out of their column, so that one of them does not make each line as long.
+/// A longer text makes only its own line longer.
 constexpr std::size_t kWidestColumn = 200;
 
 /// The nodes of a report as a tree.
@@ -55,14 +55,15 @@ class Forest {
     std::size_t node;
     std::size_t depth;
   };
-  /// Parents before children, siblings by id; what no front end reaches is not among them.
+  /// Parents come before children, siblings in the order of ids. Nodes that cannot be reached from
+  /// a front end are left out.
   const std::vector<Place>& order() const { return order_; }
   std::uint64_t ranks_below(std::size_t node) const { return ranks_[node]; }
   const std::vector<std::size_t>& children(std::size_t node) const { return children_[node]; }
   bool is_attached(std::size_t node) const { return reached_.contains(node); }
 
  private:
-  // A file may tell of a cycle: what was reached once is not followed again.
+  // A file may contain a cycle, so each node is visited once.
   void walk(std::size_t root) {
     std::vector<Place> waiting = {{root, 0}};
     while (!waiting.empty()) {
@@ -153,7 +154,7 @@ void append_tree(std::string& text, const TreeReport& report) {
   append_rows(text, rows, 2);
 }
 
-/// A fact as a person reads it; empty: not known.
+/// Returns a fact as text for people; empty if it is unknown.
 std::string fact_text(const TreeReport::Node& node, const char* name) {
   const auto known = node.facts.find(name);
   if (known == node.facts.end()) return "";
@@ -208,7 +209,7 @@ std::optional<Nanos> middle_round_trip(const TreeReport& report) {
     }
   }
   if (all.size() < 2) return std::nullopt;
-  // Of an even number the smaller one: of two links one may be slow.
+  // With an even number of links, take the smaller middle value: if there are two, one may be slow.
   const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
   std::ranges::nth_element(all, middle);
   return *middle;
@@ -248,7 +249,7 @@ void append_notices(std::string& text, const TreeReport& report) {
   }
 }
 
-/// As a part of a quoted label of Graphviz.
+/// Makes text safe for a quoted label of Graphviz.
 std::string label_text(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return c == '"' || c == '\\'; }, '_');

@@ -21,7 +21,7 @@
 namespace xylem {
 namespace {
 
-/// Far above what any view needs; a question in SQL that wants more is refused.
+/// Memory limit, far above the needs of any view. An SQL query that needs more fails.
 constexpr std::int64_t kMaxViewMemory = std::int64_t{256} << 20;
 
 bool is_loopback(const std::string& address) {
@@ -30,10 +30,10 @@ bool is_loopback(const std::string& address) {
          (::inet_pton(AF_INET, address.c_str(), &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
 }
 
-/// An open door and who may come in.
+/// The listening socket and the access rules.
 struct Entrance {
   UniqueFd socket;
-  std::string shown_host;  // With brackets where it is one of IPv6.
+  std::string shown_host;  // In brackets if it is an IPv6 address.
   viz::AccessOptions access;
 };
 
@@ -53,7 +53,7 @@ Result<Entrance> open_entrance(const ViewOptions& options) {
   entrance.access.port = *port;
   entrance.access.is_loopback = is_loopback(host);
   entrance.access.host_names = {this_host_name()};
-  // Of "any address" the first that others reach.
+  // If the server listens on all addresses, show the first that others can reach.
   const std::string shown = net::reachable_addresses(host, net::interface_addresses()).front();
   entrance.shown_host = shown.find(':') == std::string::npos ? shown : "[" + shown + "]";
   return entrance;

@@ -106,7 +106,7 @@ inline int finish(const void* self, xylem_input state, xylem_output* output) {
   });
 }
 
-// As destroy().
+// Like destroy(), for a narrowing.
 inline void destroy_narrowing(void* self) { delete static_cast<Narrowing*>(self); }
 
 inline int narrow(const void* self, xylem_place place, xylem_input sent, xylem_output* output) {

@@ -64,8 +64,8 @@ void StreamReducer::add(std::uint64_t wave, const IntervalSet& sources, wire::Fi
     open.separate.insert(sources);
     ready_.push_back({wave, sources, std::move(state)});
   } else if (merged == Merged::kTooLarge) {
-    // What waits goes on as a part, and the contribution begins the next part. If it went on
-    // instead, each later one would be tried with a part that is full.
+    // Release the waiting part, and begin the next part with this contribution. If this
+    // contribution were released instead, each later one would be tried with the full part.
     open.separate.insert(open.sources);
     ready_.push_back(
         {wave, std::exchange(open.sources, sources), std::exchange(open.state, std::move(state))});

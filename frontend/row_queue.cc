@@ -13,11 +13,11 @@ namespace xylem::frontend {
 namespace {
 
 constexpr Nanos kRetryCommit = 1 * kSecond;
-// Everybody waits for it then, and a store without room is not tried for long.
+// At the end all processes wait for the store, and a full disk is retried only for a short time.
 constexpr Nanos kRetryAtEnd = 200 * kMillisecond;
 constexpr const char* kNoRoom = "there was no room left on the disk of the store";
 
-// Samples of how the tree does are of no use to a store that cannot take what it must.
+// True for reports about the state of the tree. They are dropped if the store cannot take packets.
 bool is_sample(const storage::Row& row) {
   return std::holds_alternative<storage::LinkRow>(row) ||
          std::holds_alternative<storage::ClockRow>(row) ||
@@ -78,8 +78,8 @@ void RowQueue::record_if_large(Nanos now) {
 
 void RowQueue::record(Nanos now) {
   if (recording_ || is_closed() || gives_up_) return;
-  // When the tree dissolves everybody waits for acknowledgements: what comes while a commit is
-  // under way makes up the next one.
+  // At the end of the run all leaves wait for acknowledgements. So the next commit begins directly
+  // after this one.
   next_commit_ = is_draining_ ? now : now + options_.commit_interval;
   storage::Batch batch = std::exchange(failed_, {});
   if (batch.rows.empty()) {
@@ -136,7 +136,8 @@ void RowQueue::note_failure(storage::Recorded done, Nanos now) {
   give_up_if_full(now);
 }
 
-// Hosts would send by themselves what was not taken, but later and later each time.
+// Hosts resend dropped packets by themselves, but after growing pauses. So the packets are
+// requested.
 void RowQueue::ask_for_refused(wire::Acknowledgement& answer) {
   if (refused_.empty() || waiting_bytes_ > options_.waiting_bytes / 2) return;
   wire::PacketId everything;
@@ -156,8 +157,8 @@ void RowQueue::drain(Nanos now) {
   next_commit_ = std::min(next_commit_, now);
 }
 
-// All that waits and all that comes. It is told to the store with the end, in one transaction, for
-// each takes room.
+// Turns all waiting and later packets into tombstones. They are stored with the end in one
+// transaction, since each transaction needs space.
 void RowQueue::give_up_if_full(Nanos now) {
   if (gives_up_ || !is_full_ || recording_ || is_closed() || !is_draining_) return;
   if (now - ending_since_ < options_.full_limit) return;
@@ -179,7 +180,7 @@ void RowQueue::give_up_if_full(Nanos now) {
   owner_.on_settled(answer, ended);
 }
 
-// The rows of a failed commit, then those that wait.
+// Returns the rows of a failed commit, then the waiting rows.
 storage::Batch RowQueue::take_unstored() {
   storage::Batch batch = std::exchange(failed_, {});
   std::ranges::move(std::exchange(waiting_, {}).rows, std::back_inserter(batch.rows));
@@ -198,7 +199,7 @@ void RowQueue::end(int exit_code, Nanos now) {
   record_end(now);
 }
 
-// After the batch that is under way, if one is: take_recorded() comes back here then.
+// If a batch is in progress, take_recorded() calls this function again after the batch.
 void RowQueue::record_end(Nanos now) {
   if (recording_) return;
   storage::Batch batch = take_unstored();

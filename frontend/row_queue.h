@@ -36,8 +36,9 @@ class RowQueueOwner {
  public:
   virtual ~RowQueueOwner() = default;
 
-  /// The packets in `answer.stored` are stored, or replaced by tombstones. Those in `answer.resend`
-  /// must be sent again. `ended` has the leaves whose last packet is in `answer.stored`.
+  /// The packets in `answer.stored` are stored, or replaced by tombstones. The packets in
+  /// `answer.resend` must be sent again. `ended` has the leaves whose last packet is in
+  /// `answer.stored`.
   virtual void on_settled(const wire::Acknowledgement& answer, const IntervalSet& ended) = 0;
   /// Another front end has taken over the run. The queue stores nothing any more.
   virtual void on_superseded(const Error& why) = 0;

@@ -17,7 +17,8 @@
 namespace xylem::frontend {
 namespace {
 
-// Whoever started us holds the copies too, for our successors; nobody whom we start shall.
+// The process that started us also has the copies, for our successors. Our children must not get
+// them.
 PluginCopies plugin_copies(const launch::Setup& setup) {
   PluginCopies copies;
   for (std::size_t i = 0; i < setup.plugins.size(); ++i) {
@@ -43,7 +44,8 @@ Result<std::shared_ptr<launch::FoldMark>> open_mark(const launch::Setup& setup) 
   return std::make_shared<launch::FoldMark>(*std::move(mark));
 }
 
-// A plugin that has ended front ends is not even loaded here, where it may have done so.
+// A plugin that has crashed front ends is not loaded here either, because the crash may happen
+// while it is loaded.
 Result<std::vector<wire::StreamSpec>> read_specs(const launch::Setup& setup,
                                                  const PluginCopies& copies,
                                                  const std::shared_ptr<launch::FoldMark>& mark) {

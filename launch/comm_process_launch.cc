@@ -14,7 +14,7 @@
 namespace xylem::launch {
 namespace {
 
-// Those that other hosts can use.
+// Returns the addresses that other hosts can use.
 std::string tcp_addresses(const std::vector<wire::Address>& addresses) {
   std::string text;
   for (const wire::Address& address : addresses) {

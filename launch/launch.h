@@ -18,7 +18,7 @@ namespace xylem::launch {
 /// The launcher at the beginning of a command line.
 enum class Launcher { kNone, kOpenMpi, kMpich, kSlurm };
 
-/// What is known about a command line and its environment before the command runs.
+/// Facts about a command line and its environment that are known before the command runs.
 struct CommandFacts {
   Launcher launcher = Launcher::kNone;
   /// True if an option or an MCA parameter on the command line names hosts or a host file.

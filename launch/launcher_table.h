@@ -29,8 +29,8 @@ struct LauncherTable {
   std::string slurm_step;
 };
 
-/// Limits; those of the names are approximate. A table that exceeds a limit counts as corrupt, but
-/// a program's name that is too long or unprintable is only left out.
+/// Limits; the limits of the names are approximate. A table that exceeds a limit counts as corrupt,
+/// but a program's name that is too long or unprintable is only left out.
 constexpr std::uint32_t kMaxLauncherRanks = 1u << 20;
 constexpr std::size_t kLongestHostName = 256;
 constexpr std::size_t kLongestProgramName = 4096;
@@ -39,9 +39,9 @@ constexpr std::size_t kLongestProgramName = 4096;
 /// not started its ranks yet.
 ///
 /// Fails with kNotFound if the process does not exist, or if none of its files defines the table.
-/// Fails with kPermissionDenied if reading the memory of the process is not allowed. This is so for
-/// processes of other users, and may be so because of kernel.yama.ptrace_scope. Fails with kCorrupt
-/// if the memory is not a valid table.
+/// Fails with kPermissionDenied if reading the memory of the process is not allowed. Reading is
+/// never allowed for processes of other users. The setting kernel.yama.ptrace_scope may forbid it
+/// for one's own processes. Fails with kCorrupt if the memory is not a valid table.
 Result<LauncherTable> read_launcher_table(std::uint32_t pid);
 
 }  // namespace xylem::launch

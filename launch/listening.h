@@ -14,7 +14,7 @@
 
 namespace xylem::launch {
 
-/// What is known about the hosts of a job before the job starts.
+/// Facts about the hosts of a job that are known before the job starts.
 struct JobReach {
   /// True if the job may use other hosts. False only if it certainly does not.
   bool may_leave_host = false;

@@ -30,7 +30,7 @@ std::vector<LiveRun> live_runs();
 /// matches. When several match, fails with kInvalidArgument and lists them.
 Result<LiveRun> find_live_run(const std::string& wanted, const std::vector<LiveRun>& runs);
 
-/// As find_live_run(), for this host. If no run is live and `wanted` is empty, waits up to
+/// Like find_live_run(), for this host. If no run is live and `wanted` is empty, waits up to
 /// `patience` for a run to begin. Calls `on_wait` once before it waits. It does not wait for a run
 /// with an id, since nobody knows an id before its run has begun. `runs` returns the live runs. A
 /// signal ends the process as usual.

@@ -17,9 +17,9 @@ struct Refusal {
   bool is_certain = false;
 };
 
-/// Why a job has no MPI process. The clause is empty if `command` does not begin with a known
-/// launcher, if `exit_code` is 0, since then the launcher has done its work, and if a signal has
-/// ended the launcher (`exit_code` above 128) or the code is unknown (below 0).
+/// Returns why a job has no MPI process. The clause is empty in these cases: `command` does not
+/// begin with a known launcher; the launcher has done its work (`exit_code` is 0); a signal has
+/// ended the launcher (`exit_code` is above 128); the code is unknown (below 0).
 ///
 /// The refusal is certain in one case. Open MPI refuses to start as root without a permission. If
 /// `is_root`, and neither `command` nor `environment` has this permission, the clause names the

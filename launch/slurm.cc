@@ -8,7 +8,7 @@
 namespace xylem::launch {
 namespace {
 
-constexpr std::size_t kMaxDigits = 10;  // Of a 32-bit number.
+constexpr std::size_t kMaxDigits = 10;  // Digits of a 32-bit number.
 
 unsigned number_of(std::string_view text) {
   unsigned number = 0;

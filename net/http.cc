@@ -211,7 +211,7 @@ class HttpServer::Loop {
       signals_.async_wait([this](const beast::error_code& failure, int) {
         if (failure) return;
         beast::error_code ignored;
-        signals_.clear(ignored);  // Who sends a second one does not want to wait.
+        signals_.clear(ignored);  // The second signal must end the program.
         io_.stop();
       });
     }
@@ -244,7 +244,7 @@ class HttpServer::Loop {
   asio::signal_set signals_;
   asio::steady_timer news_timer_;
   std::size_t connections_ = 0;
-  std::list<Connection*> strangers_;  ///< Who has not been known yet, the oldest first.
+  std::list<Connection*> strangers_;  ///< Not known yet; oldest first.
   // Both are shared with the coroutines and tasks that use them, see Subscriber and Pending.
   std::set<std::shared_ptr<Subscriber>> subscribers_;
   std::set<std::shared_ptr<Pending>> asked_;  ///< Questions without an answer.

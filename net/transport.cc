@@ -21,7 +21,7 @@ namespace {
 
 using boost::system::error_code;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
-constexpr std::size_t kMaxPieces = 64;  // Of one system call.
+constexpr std::size_t kMaxPieces = 64;  // For one system call.
 
 Unexpected gone(const error_code& error) {
   if (error == asio::error::eof || error == asio::ssl::error::stream_truncated) {

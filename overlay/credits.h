@@ -4,8 +4,8 @@
 //
 // Only packets and multicasts count as data. Their size is the size of their frames. All other
 // messages, for example acknowledgements and heartbeats, are small or rare, and do not wait for
-// credit. Only Control keeps its place behind data that waits. So a link stays alive while its data
-// waits, and the tree can be repaired while the store is blocked.
+// credit. One exception: a Control waits until earlier data is sent. So a link stays alive while
+// its data waits, and the tree can be repaired while the store is blocked.
 //
 //   A link starts with a credit of kFirstCredit bytes.
 //   The receiver sends totals: granted = bytes received so far + kCreditWindow.

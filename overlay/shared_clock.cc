@@ -5,7 +5,7 @@
 namespace xylem::overlay {
 namespace {
 
-// Of readings of one clock on several processors.
+// Maximum difference between readings of one clock on several processors.
 constexpr Nanos kReadingError = 1 * kMicrosecond;
 
 // Virtual machines that were resumed from one image have the same identity and other clocks.

@@ -14,9 +14,9 @@ namespace xylem::overlay {
 /// Identities of the clocks that a link is about; 0 if unknown. Equal identities that are not 0
 /// mean the same clock, unless a measurement says otherwise.
 struct LinkClocks {
-  std::uint64_t own = 0;   ///< Of this process.
-  std::uint64_t peer = 0;  ///< Of the process at the other end, the parent.
-  std::uint64_t root = 0;  ///< Of the front end.
+  std::uint64_t own = 0;   ///< This process's clock.
+  std::uint64_t peer = 0;  ///< The clock of the parent, at the other end.
+  std::uint64_t root = 0;  ///< The front end's clock.
 };
 
 /// The offset from this process's clock to the front end's clock. `link` is the measured offset to

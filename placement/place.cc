@@ -31,7 +31,7 @@ Plan make_plan(tree::Topology topology, const std::vector<HostId>& hosts) {
   return plan;
 }
 
-/// What a policy says, and why.
+/// The decision of a policy, with its steps.
 struct Decision {
   std::vector<HostId> order;  ///< The host of each communication process.
   std::optional<EvenPlacement> even;

@@ -34,8 +34,8 @@ constexpr std::array kViews = {
          w.max_ns, w.bytes, w.estimated, w.histogram
   FROM profile_row w JOIN process p ON p.id = w.process LEFT JOIN function f ON f.id = w.function)sql"},
 
-    // A call that has returned since is followed by rows of a later window. Of a lost host, nobody
-    // knows whether its calls still last.
+    // A call that has returned since is followed by rows of a later window. If a host is lost, it
+    // is not known whether its calls have returned.
     View{"under_way", R"sql(
   SELECT p.world, p.rank, u.thread, coalesce(f.name, 'function ' || u.function) AS function,
          u.begin_ns, u.peer, u.comm, u.at_ns
@@ -94,8 +94,8 @@ constexpr std::array kViews = {
            p.given_up_event_calls + p.closed_event_calls AS lost_calls, p.ended, h.lost_reason
     FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL))sql"},
 
-    // Before the end of the run a rank may be on its way. Numbers of ranks end at 65,536: a world's
-    // size is what its processes say.
+    // Before the end of the run, a rank may still register. Only 65,536 ranks are checked, since a
+    // world's size comes from its processes and may be wrong.
     View{"unwatched_rank", R"sql(
   SELECT p.world, p.rank, h.name AS host, p.unwatched AS reason
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.unwatched IS NOT NULL
@@ -166,8 +166,8 @@ constexpr std::array kViews = {
   SELECT 'rank', world, rank, host, NULL, NULL, reason, NULL, NULL, NULL, NULL, NULL, NULL
   FROM unwatched_rank)sql"},
 
-    // A link's counters start at 0 with each new parent. What it has sent since is then all that is
-    // known.
+    // A link's counters start at 0 with each new parent. Then only the data sent since the new link
+    // is known.
     View{"link_rate", R"sql(
   SELECT node, begin_ns, end_ns, packets, bytes,
          packets * 1e9 / (end_ns - begin_ns) AS packets_per_s,
@@ -263,7 +263,8 @@ struct FileVersion {
   bool empty = true;
 };
 
-/// Ours, but migrate() has not ended: a matter of milliseconds, where the one who makes it lives.
+/// The file is a store, but migrate() has not ended. This takes milliseconds, if the process that
+/// makes the file lives.
 constexpr Nanos kMakingPatience = 1 * kSecond;
 bool is_being_made(const FileVersion& found) {
   return found.application == kApplicationId && found.version == 0;

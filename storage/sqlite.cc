@@ -1,4 +1,4 @@
-// Errors of SQLite told in our words; the rest is thin.
+// Converts SQLite's errors to errors of xylem. The other functions only call SQLite.
 
 #include <cerrno>
 #include <cstring>
@@ -19,8 +19,8 @@ const char* lack_of_room(int system_errno) {
   return "no room left on its disk; free some space";
 }
 
-/// errno of the last failure on the database's file or its log. sqlite3_system_errno is often gone
-/// by the time of asking, overwritten by SQLite's own cleaning up.
+/// errno of the last failure on the database's file or its log. sqlite3_system_errno is often
+/// overwritten by SQLite's clean-up before it can be read.
 int errno_of_files(sqlite3* database) {
   if (database == nullptr) return 0;
   int of_database = 0;
@@ -44,7 +44,7 @@ Error sqlite_error(sqlite3* database, int code, const std::string& what) {
   const int system_errno = primary == SQLITE_IOERR ? errno_of_files(database) : 0;
   const std::string said =
       database == nullptr ? sqlite3_errstr(code) : std::string(sqlite3_errmsg(database));
-  // A size limit reaches us as a plain I/O error; only errno tells that it is about room.
+  // A file size limit gives an ordinary I/O error. Only errno shows that there is no room.
   if (primary == SQLITE_FULL || (primary == SQLITE_IOERR && is_lack_of_room(system_errno))) {
     return {Code::kExhausted,
             what + ": " + lack_of_room(system_errno) + ": what is stored is not damaged"};

@@ -26,7 +26,7 @@ std::string lowered(std::string_view text) {
   return out;
 }
 
-/// Without the port; of "[::1]:80" what is in the brackets. Empty when it is no host.
+/// Returns the host without the port: "::1" for "[::1]:80". Empty if the text is not a host.
 std::string host_name(std::string_view host) {
   std::string_view name = host.substr(0, host.rfind(':'));
   std::string_view port = host.substr(name.size());
@@ -183,7 +183,7 @@ std::optional<net::HttpReply> Access::judge(const net::HttpRequest& request, Tar
           : "a token is needed: open the address that `xylem view` printed, or send it as"
             " Authorization: Bearer";
   auto reply = refuse(Reason::kToken, 401, sentence);
-  // Who opens the page itself is a person, not a program.
+  // The path "/" is opened by people, not by programs.
   if (target.path() == "/") reply = make_reply(401, "text/plain; charset=utf-8", sentence + "\n");
   reply.headers.emplace_back("WWW-Authenticate", "Bearer");
   return reply;

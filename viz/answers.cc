@@ -18,7 +18,7 @@ using namespace storage;
 constexpr std::array<const char*, 4> kRankValues = {"mpi", "wait", "bytes", "calls"};
 constexpr std::array<const char*, 4> kRankUnits = {"ns", "ns", "bytes", "calls"};
 
-/// What each answer begins with, and then `inside`.
+/// Writes the fields with which each answer begins, then calls `inside`.
 template <typename Inside>
 std::string answer(const char* view, const Scope& scope, Inside inside) {
   Json json;
@@ -61,7 +61,7 @@ double rounded(double number, std::uint64_t digits) {
   return read;
 }
 
-/// Equal neighbours as [how many, number]: almost all slots of a row are alike.
+/// Writes equal neighbours as [count, number], since most slots of a row are equal.
 void write_runs(Json& json, const char* name, std::span<const std::uint64_t> numbers) {
   std::vector<std::array<std::uint64_t, 2>> runs;
   for (const std::uint64_t number : numbers) {
@@ -163,7 +163,7 @@ std::string to_json(const Matrix& matrix, MatrixValue value) {
     json.field("block", matrix.block);
     json.field("lost_messages", matrix.lost_messages);
     json.field("lost_bytes", matrix.lost_bytes);
-    // Row, column, count, amount: many, so without names.
+    // Row, column, count, amount. There are many cells, so they have no names.
     json.array("cells", matrix.cells, [&](const Matrix::Cell& cell) {
       const std::array numbers = {cell.row, cell.column, cell.count, cell.amount};
       json.array(numbers, [&](std::uint64_t number) { json.value(number); });

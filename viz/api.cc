@@ -22,7 +22,7 @@ using namespace storage;
 
 constexpr std::string_view kLive = "/api/v1/live";
 
-/// What this thread has computed so far.
+/// CPU time of this thread so far.
 Nanos thread_cpu_now() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -36,8 +36,8 @@ RankRange rank_range(Target& target) {
 
 TimeRange time_range(Target& target) { return {target.nanos("begin_ns"), target.nanos("end_ns")}; }
 
-/// Why the file cannot be opened. That it is no run is not the asker's fault, and may pass: another
-/// one is being copied there, say.
+/// Returns the error for a file that cannot be opened. If the file is not a run, this is not the
+/// client's fault and may be temporary, for example while a run is copied there.
 Error unreadable(Error why) {
   if (why.code == Code::kInvalidArgument || why.code == Code::kCorrupt) {
     why.code = Code::kUnavailable;
@@ -51,7 +51,7 @@ net::HttpReply reply_of(const Result<Answer>& answer, How... how) {
   return json_reply(to_json(*answer, how...));
 }
 
-/// How many digits of each cell are wanted; 0: all.
+/// The requested number of digits of each cell; 0: all.
 std::uint64_t digits_of(Target& target) {
   return std::min<std::uint64_t>(target.count("digits", 0), 20);
 }
@@ -159,7 +159,7 @@ net::HttpReply hosts(RunView& run, Target& target) {
   return reply_of(run.hosts());
 }
 
-/// A file of the web page. What is not there is somebody else's path.
+/// Returns a file of the web page; nullopt for other paths.
 std::optional<net::HttpReply> page_file(Target& target) {
   for (const PageFile& file : page_files()) {
     if (file.path != target.path()) continue;
@@ -186,8 +186,8 @@ constexpr View kViews[] = {
     {"/api/v1/under_way", under_way},
 };
 
-/// Whole numbers that JavaScript, and every reader that keeps numbers as doubles, would round are
-/// text.
+/// Writes a whole number as text if readers that store numbers as doubles, such as JavaScript,
+/// would round it.
 std::string json_of_cell(const Value& value) {
   constexpr std::int64_t kMaxExact = std::int64_t{1} << 53;
   const auto* integer = std::get_if<std::int64_t>(&value);
@@ -259,14 +259,14 @@ net::HttpReply Api::answer(const net::HttpRequest& request, const GivenUp& given
   const Nanos began = monotonic_now();
   const Nanos cpu_began = thread_cpu_now();
   net::HttpReply reply = answer_plainly(request, given_up);
-  // Who has closed only its own side of the connection still reads.
+  // A client that has closed only its sending side can still read.
   if (reply.status == 504 && given_up) {
     reply = error_reply(504,
                         "the question was given up: its asker has closed the connection, or its own"
                         " side of it, before the answer; keep it open until then");
   }
   reply = compressed(std::move(reply), request.accept_encoding);
-  // Strangers may ask how the server is, and need not learn how busy it is.
+  // Clients without a token may ask for the server's health, but not for its load.
   if (reply.status == 200 && knows(request)) {
     reply.headers.emplace_back("Server-Timing",
                                fmt::format("cpu;dur={:.2f}, total;dur={:.2f}",
@@ -358,7 +358,7 @@ net::HttpReply Api::query(Target& target, const GivenUp& given_up) {
   return json_reply(json.take());
 }
 
-// Open to strangers: not a word of what the run is, or where.
+// Clients without a token can read this, so it contains nothing about the run or its path.
 net::HttpReply Api::health() {
   if (monotonic_now() >= health_until_ns_) {
     is_well_ = RunFile::open(options_.file).has_value();
@@ -392,14 +392,14 @@ net::HttpReply Api::refusal(unsigned status, const std::string& sentence) {
   return access_.refuse(Access::Reason::kServer, status, sentence);
 }
 
-// A connection that stays open would keep a run from ending in one plain file, so what has changed
-// is asked of the file system; only then the file is opened.
+// An open connection would prevent a run from ending in one plain file. So the file system is asked
+// for changes, and the file is opened only after a change.
 std::string Api::news() {
   const std::string state = file_stamp(options_.file);
   if (state == seen_ && !news_.empty()) return news_;
   auto run = RunView::open(options_.file);
   Result<Scope> scope = run ? run->scope() : Result<Scope>(unexpected(unreadable(run.error())));
-  seen_ = scope ? state : "";  // What was gone and comes back unchanged is news, too.
+  seen_ = scope ? state : "";  // After an error, an unchanged file is news too.
   Json json;
   json.object([&] {
     json.field("version", kApiVersion);

@@ -11,7 +11,7 @@
 namespace xylem::viz {
 namespace {
 
-// Digits hardly get shorter beyond, and each further level takes twice as long.
+// Higher levels hardly make digits shorter, and each level takes twice as long.
 constexpr int kLevel = 4;
 constexpr int kGzip = 15 + 16;  // The window of 32 KiB, and gzip's head and tail.
 constexpr int kMemory = 8;      // zlib's own default.
@@ -22,7 +22,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// What stands before the first `end`, which is taken off with it.
+/// Removes the text up to the first `end`, and `end` itself. Returns the text without `end`.
 std::string_view take_until(std::string_view& text, char end) {
   const std::size_t at = std::min(text.find(end), text.size());
   const std::string_view piece = text.substr(0, at);
@@ -36,7 +36,7 @@ bool are_alike(std::string_view a, std::string_view lower) {
   });
 }
 
-/// "q=0" and "q=0.000" forbid, whichever parameter they are.
+/// "q=0" and "q=0.000" forbid gzip, in any position among the parameters.
 bool forbid(std::string_view parameters) {
   while (!parameters.empty()) {
     std::string_view value = take_until(parameters, ';');
@@ -50,7 +50,7 @@ bool forbid(std::string_view parameters) {
   return false;
 }
 
-/// Nothing when it would not be shorter, or there is no memory.
+/// Returns nullopt if the result would not be shorter, or if there is no memory.
 std::optional<std::string> gzip(const std::string& body) {
   z_stream stream{};
   if (::deflateInit2(&stream, kLevel, Z_DEFLATED, kGzip, kMemory, Z_DEFAULT_STRATEGY) != Z_OK) {
@@ -77,7 +77,7 @@ bool has_header(const net::HttpReply& reply, std::string_view name) {
 }  // namespace
 
 bool takes_gzip(std::string_view accept_encoding) {
-  std::optional<bool> any;  // "*" is of what is not named.
+  std::optional<bool> any;  // "*" applies to encodings that are not named.
   while (!accept_encoding.empty()) {
     std::string_view one = take_until(accept_encoding, ',');
     const std::string_view name = take_until(one, ';');

@@ -62,7 +62,8 @@ class Exposition {
   std::string take() { return std::move(text_) + (is_open_ ? "# EOF\n" : ""); }
 
  private:
-  /// In OpenMetrics a family is named without what its samples end in; in the older text with it.
+  /// In OpenMetrics, the name of a family does not have the suffix of its samples. In the older
+  /// format it does.
   void family(std::string_view name, std::string_view type, std::string_view suffix,
               std::string_view help, std::string_view unit) {
     sample_name_ = fmt::format("{}{}", name, suffix);
@@ -125,8 +126,8 @@ void write_worlds(Exposition& out, const WorldTotals& totals) {
   };
   out.counter("xylem_mpi_time_seconds", "Time in MPI, of all ranks.", "seconds");
   each_time([](const World& world) { return world.mpi_ns; });
-  // Not a counter: when a rank ends or its host is lost, the time in which nothing was heard of it
-  // is taken back.
+  // A gauge, not a counter: when a rank ends or its host is lost, the time since the last news of
+  // the rank is subtracted again.
   out.gauge(
       "xylem_watched_time_seconds",
       "Time in which the ranks were watched, times the largest number of their threads that called"
@@ -178,7 +179,8 @@ void write_functions(Exposition& out, const Report& report) {
   struct Sum {
     std::uint64_t calls = 0, bytes = 0, time_ns = 0;
   };
-  std::map<std::string, Sum> functions;  // By what is written: no series may come twice.
+  std::map<std::string, Sum>
+      functions;  // Indexed by the written text, since no series may occur twice.
   for (const Report::Function& function : report.functions) {
     Sum& sum = functions[escaped(function.name)];
     sum.calls += function.calls;
@@ -222,7 +224,7 @@ void write_tree(Exposition& out, const TreeReport& tree) {
   each([](const Links& links) { return links.silent; });
   out.gauge("xylem_overlay_queue_bytes", "What waits to be sent, or stored.", "bytes");
   each([](const Links& links) { return links.queue_bytes; });
-  // Not a counter: rates of processes that come and go.
+  // A gauge, not a counter: processes come and go.
   out.gauge("xylem_overlay_sent_bytes_per_second", "What they send to their parents.");
   each([](const Links& links) { return fmt::format("{}", links.bytes_per_s); });
   out.gauge("xylem_overlay_longest_round_trip_seconds",

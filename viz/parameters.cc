@@ -17,7 +17,8 @@ int digit_of(char c) {
   return -1;
 }
 
-/// Nothing when a percent sign is followed by no two digits, or by those of a zero byte.
+/// Returns nullopt if a percent sign is not followed by two hexadecimal digits, or if they encode a
+/// zero byte.
 std::optional<std::string> decoded(std::string_view text, bool plus_is_space) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -53,7 +54,7 @@ std::string_view next_piece(std::string_view& rest, char end) {
 
 Result<Target> Target::parse(std::string_view target) {
   if (target.size() > kMaxTargetBytes) return wrong("the address is too long");
-  // "//host" would be another server's where it is given back to a browser.
+  // A browser would read a redirection to "//host" as another server.
   if (!target.starts_with("/") || target.starts_with("//") || target.starts_with("/\\")) {
     return wrong("the address is not a path");
   }

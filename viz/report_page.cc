@@ -18,14 +18,14 @@ using namespace storage;
 // Together with the longest names below 1 MiB.
 constexpr std::uint64_t kColumns = 160, kRows = 128, kBlocks = 96, kFunctions = 100;
 constexpr std::size_t kListed = 100;       ///< Alerts, hosts, losses.
-constexpr std::size_t kLongestText = 400;  ///< Of what a run says; commands may have pages.
+constexpr std::size_t kLongestText = 400;  ///< For texts of a run. A command may be long.
 
 std::string shown(std::string_view text) {
   const std::string all = printable(text, true);
   return html_text(cells(all) > kLongestText ? padded(all, kLongestText, true) : all);
 }
 
-/// A cell: its HTML, and what sort of cell it is.
+/// A cell: its HTML and its kind.
 struct Cell {
   std::string html;
   const char* sort = "t";

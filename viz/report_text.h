@@ -12,8 +12,8 @@ namespace xylem::viz {
 /// with storage::Texts::kPrintable.
 std::string report_text(const storage::Report& report);
 
-/// Says why nothing more is known of a call: "the rank ended in it" or "its host was lost". Returns
-/// "" for a call that lasts.
+/// Says why a call was not seen to return: "the rank ended in it" or "its host was lost". Returns
+/// "" for a call that is still under way.
 const char* why_no_longer(const storage::CallUnderWay& call);
 
 }  // namespace xylem::viz

@@ -20,8 +20,8 @@ bool is_in(const std::array<Range, kCount>& ranges, std::uint32_t code) {
 }
 
 // Controls, what combines with the character before it, joiners, marks of direction, private use.
-// Scripts that need combining marks are rare in names of hosts and functions; a wrong width would
-// spoil the screen for all.
+// Combining marks are rare in names of hosts and functions, and a wrong width would damage the
+// whole screen.
 constexpr std::array kUnfit = {
     Range{0x00, 0x1f},        Range{0x7f, 0x9f},     Range{0xad, 0xad},     Range{0x300, 0x36f},
     Range{0x483, 0x489},      Range{0x590, 0x1cff},  Range{0x200b, 0x200f}, Range{0x2028, 0x202e},
@@ -38,7 +38,7 @@ constexpr std::array kWide = {
 
 std::size_t cells_of(std::uint32_t code) { return is_in(kWide, code) ? 2 : 1; }
 
-/// As much of the text's begin as fits into `width` cells.
+/// Returns the longest beginning of the text that fits into `width` cells.
 std::string_view begin_of(std::string_view text, std::size_t width) {
   std::size_t bytes = 0, used = 0;
   while (bytes < text.size()) {

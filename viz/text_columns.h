@@ -8,13 +8,13 @@
 
 namespace xylem::viz {
 
-/// Rows of cells; numbers stand right. A cell longer than 200 bytes sticks out, so that one long
-/// text does not make each line as long.
+/// Rows of cells in columns. A column is at most 200 bytes wide. A longer cell makes only its own
+/// line longer.
 class TextColumns {
  public:
   struct Head {
     const char* name;
-    bool is_right = false;
+    bool is_right = false;  ///< True to align the cells to the right, as for numbers.
   };
   /// Each line begins with `indent` blanks.
   explicit TextColumns(std::vector<Head> heads, std::size_t indent = 2);

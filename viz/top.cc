@@ -14,7 +14,7 @@ using namespace storage;
 /// More functions than MPI has.
 constexpr std::uint64_t kMaxFunctions = 1000;
 
-/// The failure of what was asked is kept, and nothing is put in place of what is there.
+/// If the query fails, keeps the failure and does not replace the old answer.
 template <typename Answer>
 bool put(Result<Answer> answer, std::optional<Answer>& to, std::string& fault) {
   if (answer) {

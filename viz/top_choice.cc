@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<std::string_view, kTopPanes> kPaneNames = {"overview", "functions", "ranks",
                                                                 "waits",    "tree",      "notices"};
-/// Longer ones could not be seen while they are typed.
+/// Longer filters would not fit on the screen while the user types.
 constexpr std::size_t kMaxFilter = 40;
 
 TopOrder& order_in(TopChoice& choice) {
@@ -58,7 +58,7 @@ void scroll(TopChoice& choice, TerminalKey pressed, const TopExtent& extent) {
   choice.scroll = std::min(to, extent.max_scroll);
 }
 
-/// The end of the escape sequence that `bytes` begin with; 0: it is not complete.
+/// Returns the length of the escape sequence at the beginning of `bytes`; 0 if it is not complete.
 std::size_t sequence_end(std::string_view bytes) {
   if (bytes.size() < 2) return 0;
   if (bytes[1] == 'O') return bytes.size() < 3 ? 0 : 3;
@@ -156,7 +156,7 @@ std::vector<TerminalKey> KeyReader::read(std::string_view bytes) {
     }
     left.remove_prefix(end);
   }
-  // No sequence is so long: whatever this is, it is not kept.
+  // No sequence is this long, so these bytes are dropped.
   constexpr std::size_t kMaxPending = 32;
   pending_ = left.size() > kMaxPending ? "" : std::string(left);
   return keys;

@@ -14,7 +14,7 @@ namespace {
 
 using namespace storage;
 
-/// Whether `text` holds the filter, whatever the case.
+/// Returns true if `text` contains the filter, in upper or lower case.
 bool holds(std::string_view text, std::string_view filter) {
   const auto same = [](unsigned char a, unsigned char b) {
     return std::tolower(a) == std::tolower(b);
@@ -22,7 +22,7 @@ bool holds(std::string_view text, std::string_view filter) {
   return std::search(text.begin(), text.end(), filter.begin(), filter.end(), same) != text.end();
 }
 
-/// Ranks [first, last] where the filter is "3" or "3-7"; `is_ranks` is false where it is a text.
+/// Ranks [first, last] if the filter is "3" or "3-7"; `is_ranks` is false for any other filter.
 struct RankFilter {
   explicit RankFilter(std::string_view text) {
     const char* const end = text.data() + text.size();
@@ -38,7 +38,7 @@ struct RankFilter {
 
 std::string about(bool estimated, const std::string& text) { return estimated ? "~" + text : text; }
 
-/// Which world, where there are several, and what time.
+/// The world, if there are several, and the time.
 std::string scope_text(const TopAnswers& answers, const Scope& scope, const TopChoice& choice) {
   const bool has_worlds = answers.overview && answers.overview->report.worlds_in_all > 1;
   const std::string world = has_worlds ? fmt::format("world {}, ", raw(choice.world)) : "";
@@ -57,7 +57,8 @@ std::string ranks_text(const RankGrid::Row& row) {
   return fmt::format("{}-{}", row.first_rank, row.first_rank + row.ranks - 1);
 }
 
-/// Sorted by a number, largest first, or as they are; then turned around where that is chosen.
+/// Sorts by a number, largest first, or keeps the order. Then reverses the order if the user has
+/// chosen this.
 template <typename Row, typename Number>
 void sort_by(std::vector<const Row*>& rows, const TopChoice& choice, Number number) {
   std::stable_sort(rows.begin(), rows.end(),
@@ -124,12 +125,12 @@ Table functions_table(const TopAnswers& answers, const TopChoice& choice) {
 
 namespace {
 
-/// A row of the four grids together.
+/// One row, with its values from the four grids.
 struct RankLine {
   const RankGrid::Row* row = nullptr;
   double mpi = 0, wait = 0;  ///< Shares of the watched time.
   std::uint64_t calls = 0, bytes = 0;
-  const CallUnderWay* under_way = nullptr;  ///< The longest; null: none.
+  const CallUnderWay* under_way = nullptr;  ///< The longest call under way; null: none.
 };
 
 /// For each row, the longest call under way of its ranks; null: none. Rows come in the order of
@@ -148,7 +149,7 @@ std::vector<const CallUnderWay*> longest_by_row(const UnderWay& under_way,
   return longest;
 }
 
-/// The length first: the end of the text is cut off where there is no room.
+/// The duration comes first, because the end of the text is cut off if there is no room.
 std::string call_text(const RankLine& line) {
   if (line.under_way == nullptr) return "";
   const CallUnderWay& call = *line.under_way;
@@ -159,7 +160,7 @@ std::string call_text(const RankLine& line) {
 }
 
 std::vector<RankLine> rank_lines(const TopAnswers::Ranks& ranks) {
-  // The grids are of commits a moment apart: a rank may be in the later ones only.
+  // The grids may be from different commits, so a rank may be missing in the earlier ones.
   const std::size_t rows = std::min({ranks.mpi.rows.size(), ranks.wait.rows.size(),
                                      ranks.calls.rows.size(), ranks.bytes.rows.size()});
   const auto longest = longest_by_row(ranks.under_way, ranks.mpi.rows);

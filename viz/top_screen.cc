@@ -14,10 +14,10 @@ namespace {
 
 using namespace storage;
 
-constexpr std::size_t kGap = 1;         ///< Between columns.
-constexpr std::size_t kTwoPanes = 140;  ///< The overview stands side by side.
+constexpr std::size_t kGap = 1;         ///< Blanks between columns.
+constexpr std::size_t kTwoPanes = 140;  ///< From this width on, the overview has two columns.
 
-/// Which columns have room, and how wide each of them is; 0: left out.
+/// Returns the width of each column; 0 if there is no room for it.
 std::vector<std::size_t> widths_of(const Table& table, std::size_t room) {
   const std::vector<Column>& columns = table.columns;
   std::vector<std::size_t> widths;
@@ -34,7 +34,7 @@ std::vector<std::size_t> widths_of(const Table& table, std::size_t room) {
         worst = i;
       }
     }
-    if (worst == columns.size()) break;  // What is left is cut at the edge of the screen.
+    if (worst == columns.size()) break;  // Longer lines are cut at the edge of the screen.
     used -= widths[worst] + kGap;
     widths[worst] = 0;
   }
@@ -69,7 +69,7 @@ Line row_line(const std::vector<Cell>& cells, const std::vector<Column>& columns
   return line;
 }
 
-/// Of several ways to say it, longest first, the first that fits; the last one is always short.
+/// `ways` has several texts, longest first. Returns the first that fits, or else the last.
 Line first_that_fits(const std::vector<Line>& ways, std::size_t width) {
   for (const Line& way : ways) {
     std::size_t used = 0;
@@ -193,7 +193,7 @@ std::vector<Line> help_lines() {
   return lines;
 }
 
-/// Two panes beside each other, of equal width.
+/// Draws two panes side by side, of equal width.
 std::vector<Line> side_by_side(const std::vector<Line>& left, const std::vector<Line>& right,
                                std::size_t width, bool utf8) {
   std::vector<Line> lines;
@@ -210,7 +210,7 @@ std::vector<Line> side_by_side(const std::vector<Line>& left, const std::vector<
 
 std::vector<Line> overview_lines(const TopAnswers& answers, const TopChoice& choice,
                                  const ScreenForm& form, std::size_t height) {
-  TopChoice all = choice;  // A filter is meant for one kind of line.
+  TopChoice all = choice;  // A filter applies to only one kind of line.
   all.filter.clear();
   const Table functions = functions_table(answers, all), ranks = ranks_table(answers, all);
   std::vector<Line> last;
@@ -228,7 +228,8 @@ std::vector<Line> overview_lines(const TopAnswers& answers, const TopChoice& cho
   const bool is_wide = form.width >= kTwoPanes;
   const std::size_t room = height == 0 ? 0 : height - std::min(height, last.size());
   const std::size_t width = is_wide ? (form.width - 2) / 2 : form.width;
-  // Below each other the ranks have half of the room, or less where they are few.
+  // If the panes are one below the other, the ranks get half of the lines, or fewer if there are
+  // few ranks.
   const std::size_t lower_room = std::min(room - room / 2, ranks.rows.size() + 2);
   const std::size_t upper_room = is_wide || height == 0 ? room : room - lower_room;
   std::vector<Line> lines = draw_table(functions, width, upper_room, 0, form.utf8);

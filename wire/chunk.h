@@ -60,10 +60,10 @@ constexpr std::uint8_t kKindCompletion = 1;
 constexpr std::uint8_t kEventEstimated = 1;
 constexpr std::uint8_t kEventSend = 2;     ///< The process sends payload to `peer`.
 constexpr std::uint8_t kEventReceive = 4;  ///< Payload from `peer` has arrived.
-/// `number` is known. Of a message: its number in its channel, from 0. A channel has the messages
-/// of one sender to one receiver with one tag on one communicator, in the order in which MPI
-/// matches them. So the send and the receive of a message have the same number. Of a collective:
-/// its number on its communicator, from 0.
+/// `number` is known. For a message, it is the message's number in its channel, counted from 0. A
+/// channel has the messages of one sender to one receiver with one tag on one communicator, in the
+/// order in which MPI matches them. So the send and the receive of a message have the same number.
+/// For a collective, it is the collective's number on its communicator, counted from 0.
 constexpr std::uint8_t kEventNumbered = 8;
 
 /// The summary of a chunk. It can be read without decoding the columns.

@@ -229,9 +229,9 @@ using Message =
 /// message is an Unknown, which must not be sent.
 Bytes encode(const Message& message);
 
-/// A packet with at most so many bytes of payload fits into a frame, if its sources are `intervals`
-/// intervals (IntervalSet::intervals()). A frame can hold at most 64 bytes more. 0 if the intervals
-/// alone do not fit.
+/// Returns a number of payload bytes with which a packet fits into a frame, if its sources are
+/// `intervals` intervals (IntervalSet::intervals()). The exact maximum is at most 64 bytes more.
+/// Returns 0 if the intervals alone do not fit.
 std::size_t max_payload_bytes(std::size_t intervals);
 
 /// A packet's frame in pieces. So a relay does not copy the payload. The frame is `head`, then

@@ -87,10 +87,10 @@ struct WaitRow {
   bool operator==(const WaitRow&) const = default;
 };
 
-/// Time of a function's calls that passed in an earlier window, and that became known only after
-/// that window was sent. It adds to the time of that window, and counts no calls: calls count in
-/// the window in which they end. Examples are the part of MPI_Init before the rank was known, and a
-/// sampled function's calls between two records.
+/// Time in a function that belongs to an earlier window, but became known only after that window
+/// was sent. It is added to the time of that window. It counts no calls: a call counts in the
+/// window in which it ends. Examples are the part of MPI_Init before the rank was known, and the
+/// calls of a sampled function between two records.
 struct EarlierRow {
   LeafId leaf{};
   Lane lane{};
@@ -139,9 +139,9 @@ struct AccountRow {
   /// Receives whose completion the capture library could not track.
   std::uint64_t untracked_receives = 0;
   bool ended = false;  ///< True if the process has ended; these counters are then final.
-  /// The run's time since which the process has made no call. It is first reported after some
-  /// seconds, then repeatedly. 0 if the process makes calls, or if this was not checked. The next
-  /// three fields are valid only if this field is not 0.
+  /// Start of the process's silence (no calls), in the run's time. A silence is first reported
+  /// after some seconds, then repeatedly. 0 if the process makes calls, or if this was not checked.
+  /// The next three fields are valid only if this field is not 0.
   Nanos silent_since_ns = 0;
   /// Function of the call that has not returned; nullopt if the process is outside MPI, or if this
   /// is unknown.

@@ -24,7 +24,7 @@ enum class Synchronisation : std::uint16_t {
   kAsItComes = 2,  ///< Immediately.
 };
 
-/// What a leaf does when its journal is full. Dropped waves are reported in a tombstone.
+/// The behaviour of a leaf when its journal is full. Dropped waves are reported in a tombstone.
 enum class WhenFull : std::uint16_t {
   kBlock = 0,       ///< Sending waits until there is space.
   kDropOldest = 1,  ///< Drops the oldest waves that wait for space in the journal.

@@ -28,7 +28,7 @@ Tombstone read(schema::Tombstone::Reader in, std::size_t size) {
   return tombstone;
 }
 
-/// What a window tells that must not be lost with it.
+/// Copies the data of a window that must not be lost with the window.
 void keep_account(const Packet& packet, Tombstone& tombstone) {
   if (packet.id.stream != kWindowStream || packet.payload.empty()) return;
   auto window = decode_profile_window(packet.payload);

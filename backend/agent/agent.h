@@ -167,7 +167,7 @@ class Agent final : public overlay::Node {
   Nanos next_drain_ = 0;
   Nanos last_drain_ = 0;
   Nanos interval_ = 0;
-  Nanos quiet_since_ = 0;  // Time when the last process registered or ended, or of the start.
+  Nanos quiet_since_ = 0;  // Last time a process registered or ended; before that, the start.
   bool source_is_closed_ = false;
   Nanos finish_at_ = 0;  // Time when the run ended; 0: it has not ended.
 };

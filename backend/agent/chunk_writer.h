@@ -53,7 +53,7 @@ class ChunkWriter {
   wire::ChunkEncoder encoder_;
   std::vector<capture::Record> batch_;
   std::vector<wire::Event> events_;  // Events of the chunk that is being made.
-  std::vector<RingOrder> orders_;    // Of the rings with these events, after them.
+  std::vector<RingOrder> orders_;    // Order of each ring after these events.
 };
 
 }  // namespace xylem::backend

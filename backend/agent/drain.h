@@ -27,8 +27,8 @@ struct Drain {
   /// time.
   Nanos read_at = 0;
   bool has_looked = false;  ///< The drain has read the calls under way.
-  /// Run time just before it read them, as the tick counter and as the monotonic clock tell it;
-  /// empty: no process with this clock was looked at. See RecordReader::look_time().
+  /// Run time just before that, from the tick counter and from the monotonic clock. Empty if no
+  /// process with this clock was looked at. See RecordReader::look_time().
   std::optional<Nanos> looked_at_ticks = std::nullopt;
   std::optional<Nanos> looked_at_monotonic = std::nullopt;
   std::uint64_t round = 0;  ///< Number of this drain, from 1.

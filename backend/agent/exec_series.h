@@ -20,12 +20,12 @@ namespace xylem::backend {
 /// is killed, the whole group is killed. A run gives a sample if it ends with code 0 and has
 /// printed at least one number; metric_text.h parses the output. A run fails if the program cannot
 /// be started, ends with an error, or exceeds the timeout. A run also fails if the program prints
-/// no number, or more than kMaxOutput bytes. Of several failures in a row, the first is logged, and
-/// then each failure of another kind. After a success, the next failure is logged again. After a
-/// failure there is a pause before the next run. The pause begins with the interval. It doubles
-/// with each further failure, up to kLongestPause or to a longer interval. A killed program may
-/// wait for a device and not end. This is logged kLongestDeath after the kill. The next run starts
-/// only after the killed program has ended.
+/// no number, or more than kMaxOutput bytes. If several runs fail one after the other, the first
+/// failure is logged. A later failure is logged only if it is of another kind. After a success, the
+/// next failure is logged again. After a failure there is a pause before the next run. The pause
+/// begins with the interval. It doubles with each further failure, up to kLongestPause or to a
+/// longer interval. A killed program may wait for a device and not end. This is logged
+/// kLongestDeath after the kill. The next run starts only after the killed program has ended.
 ///
 /// The program has the agent's environment and no standard input. It gets SIGKILL when the agent's
 /// worker dies. When the program ends, the rest of its process group is killed. If the worker was

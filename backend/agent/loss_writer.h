@@ -20,10 +20,10 @@
 
 namespace xylem::backend {
 
-/// Gives up the unreadable records of ended processes, and in a flush those of all processes. While
-/// a process lives, its unreadable records wait in the ring, because another process may end and
-/// free address space. While the ring is full, new records are lost. Not thread-safe. Borrows its
-/// arguments.
+/// Gives up the unreadable records of ended processes; in a flush, the unreadable records of all
+/// processes. While a process lives, its unreadable records wait in the ring, because another
+/// process may end and free address space. While the ring is full, new records are lost. Not
+/// thread-safe. Borrows its arguments.
 class LossWriter {
  public:
   /// `patience`: how long to retry mapping after the end of a process.

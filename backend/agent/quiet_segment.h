@@ -30,7 +30,7 @@ struct PresentRanks {
 
 /// Finds the selected ranks of this host and holds them. If the user has named the job, other
 /// users' processes are searched too, as far as the system allows it. Reads the table of processes
-/// at `root`. Fails as hold_all_quietly().
+/// at `root`. Fails like hold_all_quietly().
 Result<PresentRanks> hold_selected(const RankSelection& selection,
                                    const std::string& root = "/proc");
 

@@ -62,12 +62,11 @@ class RecordReader {
   /// Copies up to out.size() records from `position` on; returns how many.
   std::size_t read(const WatchedProcess& process, std::uint32_t ring, std::uint64_t position,
                    std::span<capture::Record> out, Drain& drain) const;
-  /// The time of the drain's look at the calls under way, as the clock of the process tells it. The
-  /// first call for a clock reads the clock. Calls that are read under way after it end later,
-  /// except for kSettled.
+  /// Returns the time at which the drain looks at the calls under way, on the clock of the process.
+  /// The first call for a clock reads the clock. If a call is read under way after this, the call
+  /// ends after the returned time minus kSettled.
   Nanos look_time(const WatchedProcess& process, Drain& drain) const;
-  /// A processor may delay a thread's stores for a moment. So a call that was read under way has
-  /// ended after look_time() less this time.
+  /// A processor may delay a thread's stores for a moment, but not for longer than this.
   static constexpr Nanos kSettled = 10 * kMicrosecond;
 
   /// The times of records that were read in this drain.

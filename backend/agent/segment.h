@@ -105,8 +105,9 @@ class Segment {
   /// Copies up to out.size() records from `position` on; returns how many.
   std::size_t read(std::uint32_t ring, std::uint64_t position,
                    std::span<capture::Record> out) const;
-  /// The call that the ring's thread is in; nullopt if it is in none, or changes too quickly to be
-  /// read: then no call is as old as a microsecond. A sampled call that is not timed is not seen.
+  /// The call that the ring's thread is in; nullopt if the thread is in no call. Also nullopt if
+  /// the thread's calls change too quickly to be read; then none of them has lasted a microsecond.
+  /// A sampled call that is not timed is not seen.
   std::optional<OpenCall> under_way(std::uint32_t ring) const noexcept;
   /// Ignores all records that are written from now on. Call it when the process has ended or the
   /// run is over.

@@ -5,10 +5,10 @@
 // produces no windows, so without this detection a hanging job would go unnoticed.
 //
 // A call is counted before it begins. Its record is written when the call has ended
-// (capture/core/ring.h). So if a function is not sampled, a counted call without a record is under
-// way:
+// (capture/core/ring.h). So if a function is not sampled, a counted call without a record is still
+// running. For example:
 //
-//   calls[MPI_Recv] = 12    in windows 11, lost 0    ->  it is inside its 12th MPI_Recv
+//   12 calls of MPI_Recv counted, 11 in windows, 0 lost   ->  the 12th MPI_Recv has not returned
 
 #include <cstdint>
 #include <optional>

@@ -23,13 +23,13 @@ struct KnownBegin {
   Nanos begin_ns = 0;
 };
 
-/// The begins of the calls of a thread that were counted while they were under way. Each of these
-/// calls keeps its begin, even if it lasts longer than the clocks know their past. Pure.
+/// The begins of a thread's calls that were counted while they were under way. A call may last
+/// longer than the clocks remember. So its begin is kept here and not converted again. Pure.
 class KnownBegins {
  public:
-  /// Number of calls that are kept. Chunks are behind windows, so they need more than the last
-  /// call. If there are more, the oldest of them and the last one are worth most: the clocks still
-  /// know the begins of the others.
+  /// Maximum number of calls that are kept, the last one included. Chunks are made later than
+  /// windows, so they need earlier calls too. If there are too many, the oldest calls and the last
+  /// call are kept, because the clocks can still convert the begins of the others.
   static constexpr std::size_t kMaxCalls = 8;
 
   /// `for_chunks`: the records of earlier calls may still go into chunks.
@@ -42,8 +42,8 @@ class KnownBegins {
   }
   /// The last call; ticks 0: there was none.
   const KnownBegin& last() const noexcept { return last_; }
-  /// The oldest call whose record is not read everywhere, else the last one. A successor needs it
-  /// most, since its clocks know less of the past.
+  /// The oldest call whose record is not yet in both windows and chunks; if there is none, the last
+  /// call. A successor needs this begin, since its clocks remember less of the past.
   const KnownBegin& oldest() const noexcept { return earlier_.empty() ? last_ : earlier_.front(); }
   /// Forgets calls that began at these ticks or before, except the last one.
   void forget_until(std::uint64_t ticks) {
@@ -72,12 +72,13 @@ struct RingCursor {
   std::uint64_t held_position = 0;
   std::uint64_t held_count = 0;
   std::uint64_t held_round = 0;
-  ThreadOrder order;           ///< Of the records that are read into windows.
-  KnownBegins begins;          ///< Of calls under way. ChunkWriter forgets those it has read.
+  ThreadOrder order;           ///< Order of the records read into windows.
+  KnownBegins begins;          ///< ChunkWriter forgets calls that it has read.
   bool is_introduced = false;  ///< The window builder knows what a predecessor has counted.
   /// The thread's call under way at the last look; empty if it was in none.
   std::optional<OpenCall> open;
-  /// The process has ended, and the open window or a journalled one has the thread's last call.
+  /// True if the process has ended and the thread's last call is in the open window or in a
+  /// journalled one.
   bool is_end_counted = false;
 };
 
@@ -132,7 +133,7 @@ struct WatchedProcess {
   bool is_continued = false;  ///< A predecessor has read records of the process.
 
   // ChunkWriter.
-  std::vector<ThreadOrder> chunk_order;  ///< Of each ring: of the records in journalled chunks.
+  std::vector<ThreadOrder> chunk_order;  ///< For each ring: records in journalled chunks.
   Nanos chunk_since = 0;  ///< Time since which records wait for a chunk; 0: no record waits.
 
   // LossWriter.

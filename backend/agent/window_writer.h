@@ -31,8 +31,9 @@ namespace xylem::backend {
 /// When a slice is over, its last window also gets the time of the calls that are under way at the
 /// slice's end. For each thread this is the call of its next record, if it began before the slice's
 /// end. Without such a record, it is the call that the thread has published. The published calls
-/// are read after the slice's end and before the records. A call is missed only in the moment
-/// between its slot and its record. Its part then comes as an earlier row. No call counts twice.
+/// are read after the slice's end and before the records. There is one short moment in which a call
+/// is missed: when it is no longer published and its record is not yet written. Its time then comes
+/// later, as an earlier row. No call counts twice.
 class WindowWriter {
  public:
   /// A window is sealed when it has reached about `window_bytes`. A single call that nobody has
@@ -43,8 +44,8 @@ class WindowWriter {
   /// Sets the leaf's id, and drops the open window. Call it again only if the id has changed.
   void start(LeafId leaf);
 
-  /// The run's clock has stepped back and goes on from `run_time`. No time is lost by it, except of
-  /// calls that are under way: they end before they have begun.
+  /// Call it when the run's clock has stepped back and continues from `run_time`. The step loses
+  /// the time of calls under way, because they end before they begin. No other time is lost.
   void step_back(Nanos run_time) { builder_.step_back(run_time); }
 
   /// Reads the records of slices up to the present one, within the drain's budget, and journals due
@@ -109,7 +110,8 @@ class WindowWriter {
   // Completions of a call in the open slice are in a ring, and more of them may follow. The next
   // drain takes them.
   bool holds_back_ = false;
-  // At the last look, the time of a call under way was not counted, from this time on.
+  // True if, at the last look, a call was under way and its time from `open_since_` on was not
+  // counted.
   bool has_open_calls_ = false;
   Nanos open_since_ = 0;
 };

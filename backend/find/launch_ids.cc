@@ -6,7 +6,8 @@
 namespace xylem::backend {
 namespace {
 
-// The value of a variable; none when it is not there. The first counts, as for getenv().
+// Returns the value of a variable; nullopt if it is not set. If it is set twice, the first value
+// counts, as in getenv().
 std::optional<std::string_view> value_of(std::string_view environment, std::string_view name) {
   while (!environment.empty()) {
     const std::string_view entry = environment.substr(0, environment.find('\0'));
@@ -39,7 +40,7 @@ struct Source {
   Family family;
 };
 
-// The most special first.
+// The most specific variable comes first.
 constexpr std::array<Source, 5> kSources = {{
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", Family::kOpenMpi},
     {"PMI_RANK", "PMI_SIZE", Family::kPmi},
@@ -53,12 +54,13 @@ std::string job_of(Family family, std::string_view environment, const LaunchIds&
   std::string step = ids.slurm_job.empty() ? "" : "slurm " + ids.slurm_job + "." + ids.slurm_step;
   switch (family) {
     case Family::kOpenMpi:
-      // Drawn by each mpirun; the name space tells its jobs apart, spawned ones too.
+      // Each mpirun draws a random number. The name space distinguishes its jobs, including spawned
+      // ones.
       return "openmpi " + text_of(environment, "OMPI_MCA_orte_precondition_transports") + " " +
              space;
     case Family::kPmi:
-      // Slurm's own PMI says which step it is. Hydra's proxies may be tasks of a step, too: then
-      // that is theirs, one for each mpirun.
+      // With Slurm's own PMI, the step identifies the job. Hydra's proxies may also be tasks of a
+      // step, one step for each mpirun.
       return step;
     case Family::kPmix:
       return step.empty() ? "pmix " + space : step;
@@ -68,8 +70,8 @@ std::string job_of(Family family, std::string_view environment, const LaunchIds&
   return {};
 }
 
-// A batch script, and the shell of an interactive job, have SLURM_PROCID as well, but no step, or
-// one of Slurm's own numbers.
+// A batch script and the shell of an interactive job also have SLURM_PROCID. But they have no step,
+// or a step with one of Slurm's reserved numbers.
 bool is_in_a_step(std::string_view environment) {
   constexpr std::uint32_t kFirstSpecialStep = 0xfffffff0;
   const auto step = number_of(value_of(environment, "SLURM_STEP_ID"));
@@ -111,7 +113,7 @@ std::string control_port(std::string_view command_line) {
     const std::string_view word = command_line.substr(0, command_line.find('\0'));
     command_line.remove_prefix(std::min(command_line.size(), word.size() + 1));
     if (is_next) return is_proxy ? std::string(word) : "";
-    // Behind an rsh it stands in quotes.
+    // If rsh started the proxy, the value is in quotes.
     is_proxy = is_proxy || word.find("hydra_pmi_proxy") != std::string_view::npos;
     is_next = word == kOption;
   }

@@ -23,8 +23,8 @@ struct ProcTable {
 /// Reads the table of processes at `root`. For each readable process it reads at most 1 MiB of
 /// environment and 16 KiB of command line. For ranks it also finds out which MPI library is mapped.
 /// It does not stop or signal any process. A process that starts or ends during the call may be
-/// missing. With `all_users`, it also reads the environment of other users' processes. Those that
-/// it has no permission to read count in `unreadable`.
+/// missing. With `all_users`, it also reads the environment of other users' processes. Processes
+/// that it has no permission to read count in `unreadable`.
 ProcTable read_proc_table(bool all_users, const std::string& root = "/proc");
 
 /// The file name of the first MPI library in a text like /proc/PID/maps; empty if there is none.

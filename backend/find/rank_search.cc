@@ -14,7 +14,7 @@
 namespace xylem::backend {
 namespace {
 
-// A line of parents that is longer was changed while it was read.
+// A longer chain of parents has changed while it was read.
 constexpr int kDeepest = 64;
 
 std::string_view file_name(std::string_view path) {
@@ -50,7 +50,7 @@ bool is_shell(const SeenProcess& process) {
 
 using ById = std::map<std::uint32_t, const SeenProcess*>;
 
-// Whether `process` descends from one that `is_it`.
+// Returns true if an ancestor of `process` satisfies `is_it`.
 template <typename Is>
 const SeenProcess* ancestor(const ById& all, const SeenProcess& process, Is is_it) {
   const SeenProcess* at = &process;
@@ -63,7 +63,7 @@ const SeenProcess* ancestor(const ById& all, const SeenProcess& process, Is is_i
   return nullptr;
 }
 
-// Hydra's environment names no job; its proxy does, which is above the rank.
+// Hydra's environment does not name the job, but the proxy above the rank does.
 std::string hydra_job(const ById& all, const SeenProcess& process) {
   const SeenProcess* proxy = ancestor(all, process, [](const SeenProcess& above) {
     return !control_port(above.command_line).empty();
@@ -71,7 +71,7 @@ std::string hydra_job(const ById& all, const SeenProcess& process) {
   return proxy == nullptr ? "" : control_port(proxy->command_line);
 }
 
-// The one process of a rank among several: the uppermost of the best kind.
+// Chooses one of several processes of a rank: the uppermost process of the best kind.
 const SeenProcess& choose(const ById& all, const std::vector<const SeenProcess*>& candidates) {
   const auto worth = [](const SeenProcess& it) {
     return !it.mpi_library.empty() ? 2 : is_shell(it) ? 0 : 1;
@@ -87,7 +87,7 @@ const SeenProcess& choose(const ById& all, const std::vector<const SeenProcess*>
                  std::find(candidates.begin(), candidates.end(), &above) != candidates.end();
         }) != nullptr;
     if (is_below) continue;
-    // Of two that are equal the elder; of two of one moment the one that comes first.
+    // The process that started first is chosen; on a tie, the first in the list.
     if (chosen == nullptr || it->start_time < chosen->start_time) chosen = it;
   }
   return chosen == nullptr ? *candidates.front() : *chosen;

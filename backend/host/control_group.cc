@@ -18,8 +18,8 @@ bool has_word(std::string_view list, std::string_view word) {
   return false;
 }
 
-/// This process's group in the hierarchy of a controller: of version 1 where the controller is
-/// there, else the one of version 2.
+/// Returns this process's group in the hierarchy of a controller: the group of version 1 if the
+/// controller is there, else the group of version 2.
 struct Group {
   std::string path;
   bool unified = false;
@@ -42,8 +42,8 @@ std::optional<Group> group_of(std::string_view controller, std::string_view grou
 }
 
 struct Mount {
-  std::string root;    ///< What of the hierarchy it shows.
-  std::string folder;  ///< Where.
+  std::string root;    ///< The part of the hierarchy that the mount shows.
+  std::string folder;  ///< The folder at which it is mounted.
 };
 
 std::optional<Mount> mount_of(std::string_view controller, bool unified, std::string_view mounts) {
@@ -53,7 +53,8 @@ std::optional<Mount> mount_of(std::string_view controller, bool unified, std::st
     const std::size_t dash = line.find(" - ");
     if (dash == std::string_view::npos) continue;
     std::string_view fields = line.substr(0, dash);
-    for (int i = 0; i < 3; ++i) next_word(fields);  // Numbers of mount, parent and device.
+    for (int i = 0; i < 3; ++i)
+      next_word(fields);  // Skips the numbers of mount, parent and device.
     const std::string_view root = next_word(fields);
     const std::string_view folder = next_word(fields);
     std::string_view rest = line.substr(dash + 3);
@@ -80,7 +81,7 @@ std::vector<std::string> group_folders(std::string_view controller, std::string_
     const bool is_inside = below.starts_with(mount->root);
     below = is_inside ? below.substr(mount->root.size()) : "";
   }
-  if (!below.starts_with('/')) below.clear();  // Another group, whose name only begins alike.
+  if (!below.starts_with('/')) below.clear();  // Another group, whose name has the same beginning.
   while (!below.empty() && below.back() == '/') below.pop_back();
   std::vector<std::string> folders;
   for (;;) {

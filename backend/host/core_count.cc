@@ -19,11 +19,11 @@ Result<double> count_cores() {
   if (hwloc_topology_init(&topology) != 0) {
     return unexpected(Code::kUnavailable, "hwloc does not start; cores are not counted");
   }
-  // Caches, devices and their plugins are of no use here, and take most of the time.
+  // Caches, devices and plugins are not needed, and would take most of the time.
   hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
   hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
   int count = 0;
-  if (hwloc_topology_load(topology) == 0) {  // Without what control groups forbid.
+  if (hwloc_topology_load(topology) == 0) {  // Processors that control groups forbid are left out.
     count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
     if (count <= 0) count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
   }
@@ -50,7 +50,7 @@ Result<void> CoreCount::start() {
                       std::string("cores are not counted: no process: ") + std::strerror(errno));
   }
   if (child == 0) {
-    // Dies with us, even when we are gone by now; tells nothing on our streams.
+    // The child dies with this process, even if this process has already ended. It prints nothing.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
     const auto counted = count_cores();

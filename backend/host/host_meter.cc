@@ -17,8 +17,8 @@ namespace xylem::backend {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
-// A look must cost little on the largest host: so many of a group's processes are looked at, and so
-// many groups below it.
+// A look must be cheap on the largest host. These are the maximum numbers of processes and of
+// groups that a look reads.
 constexpr std::size_t kMaxLookedAt = 128;
 constexpr std::size_t kMaxGroups = 64;
 
@@ -32,7 +32,7 @@ std::vector<std::string_view> split(std::string_view text, char by) {
   return parts;
 }
 
-/// The number that a text begins with. "max" and what is no number: nullopt.
+/// Returns the number at the beginning of a text; nullopt if there is none, as in "max".
 std::optional<double> number(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   double value = 0;
@@ -41,7 +41,7 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
-/// The number behind `name` at the begin of a line, a blank or a colon between them.
+/// Returns the number after `name` at the begin of a line. A blank or a colon separates the two.
 std::optional<double> named(std::string_view text, std::string_view name) {
   for (const std::string_view line : split(text, '\n')) {
     if (!line.starts_with(name)) continue;
@@ -68,7 +68,7 @@ std::string HostMeter::read_file(const std::string& path) const {
   return read_start(root_ + path, std::numeric_limits<std::size_t>::max());
 }
 
-// Looked for at each interval's begin: limits may be set while the agent is there.
+// Searched at the begin of each interval, because limits may be set while the agent runs.
 void HostMeter::find_quota() {
   quota_folder_.clear();
   usage_folder_.clear();
@@ -90,8 +90,8 @@ void HostMeter::find_quota() {
     period_ = *period / 1e6;
   }
   if (quota_folder_.empty()) return;
-  // Version 1 counts time in a controller of its own, in another mount: the same group has the same
-  // path below it.
+  // Version 1 counts CPU time in a separate controller, with its own mount. A group has the same
+  // path below both mounts.
   const auto usages = groups_.folders("cpuacct");
   const std::string_view below = std::string_view(quota_folder_).substr(quotas.back().size());
   for (const std::string& folder : usages) {
@@ -108,7 +108,7 @@ void HostMeter::add_machine_times(Times& times) const {
         !std::binary_search(processors_.begin(), processors_.end(), processor)) {
       continue;
     }
-    // user nice system idle iowait irq softirq steal; what follows is part of the first two.
+    // user nice system idle iowait irq softirq steal. The later numbers are part of the first two.
     constexpr std::size_t kFields = 8, kIdle = 3, kWaiting = 4;
     std::istringstream fields(line.substr(static_cast<std::size_t>(parsed.ptr - line.data())));
     std::uint64_t ticks = 0;
@@ -178,7 +178,7 @@ std::optional<double> HostMeter::waiting() const {
   for (const std::string& folder : waiting_folders_) lists += read_file(folder + "/cgroup.procs");
   const auto processes = split(lists, '\n');
   if (processes.empty()) return 0.0;
-  // Of too many a part, spread over all of them, and the next time the next part.
+  // If there are too many processes, each call reads every n-th one, and the next call other ones.
   const std::size_t stride = (processes.size() + kMaxLookedAt - 1) / kMaxLookedAt;
   std::size_t seen = 0, running = 0;
   for (std::size_t i = looks_ % stride; i < processes.size(); i += stride, ++seen) {
@@ -186,7 +186,7 @@ std::optional<double> HostMeter::waiting() const {
     running += behind_name(stat).starts_with(" R") ? 1 : 0;
   }
   const double share = static_cast<double>(running) / static_cast<double>(seen);
-  // Without the one that looks.
+  // This process does not count.
   return std::max(0.0, share * static_cast<double>(processes.size()) - 1);
 }
 

@@ -20,9 +20,9 @@ namespace fs = std::filesystem;
 
 constexpr double kMicrosecond = 1e-6;
 constexpr double kNanosecond = 1e-9;
-constexpr std::size_t kMaxDevices = 64;  // Of each kind; a host of containers may have thousands.
+constexpr std::size_t kMaxDevices = 64;  // For each kind. A host may have thousands.
 
-/// Those that no scrape needs and machines have by the dozen.
+/// True for loop and RAM disks: machines have dozens of them, and their values are of no use.
 bool is_pseudo_disk(std::string_view name) {
   return name.starts_with("loop") || name.starts_with("ram");
 }
@@ -73,7 +73,7 @@ void HostSeries::add(const std::string& path, Parse parse, std::string label, bo
   parts_.push_back(std::make_unique<Part>(path, parse, std::move(label), expected));
 }
 
-// That of the agent: where a resource manager has put the job's processes on this host.
+// The agent's control group. A resource manager has put the job's processes there too.
 void HostSeries::add_cgroup(const std::string& root) {
   const OwnGroups groups(root);
   const auto add_of = [&](std::string_view controller, const char* file, Parse parse,
@@ -156,7 +156,7 @@ std::optional<Reading> HostSeries::take(overlay::Network&, Nanos) {
 void HostSeries::tell_left_out() const {
   std::string list;
   for (const auto& part : parts_) {
-    // That a machine has no sensor is no trouble; that one must not be read is.
+    // A machine without sensors is normal. A sensor that may not be read is reported.
     if (!part->left_out || (!part->expected && part->file.error() == ENOENT)) continue;
     list += (list.empty() ? "" : ", ") + part->file.path() + " (" +
             std::strerror(part->file.error()) + ")";
@@ -206,7 +206,7 @@ void HostSeries::parse_softirq(std::string_view line) {
   }
 }
 
-// As hundredths: integers are shorter.
+// Stored as hundredths, because integers are shorter.
 void HostSeries::parse_load(std::string_view text, const std::string&) {
   std::string_view line = next_line(text);
   for (const char* span : {"1m", "5m", "15m"}) {
@@ -261,7 +261,8 @@ void HostSeries::parse_memory(std::string_view text, const std::string&) {
   }
 }
 
-// Most are counters of events; states begin with nr_, with a few exceptions in both ways.
+// Most values are counters. Current values begin with nr_; there are a few exceptions of both
+// kinds.
 void HostSeries::parse_vmstat(std::string_view text, const std::string&) {
   static constexpr std::array<std::string_view, 7> kCounters = {
       "nr_dirtied",           "nr_written",
@@ -394,7 +395,7 @@ void HostSeries::parse_disks(std::string_view text, const std::string&) {
 
 // ---- the rest ----
 
-// usage_usec 123 and the like; of version 1 throttled_time, in ns.
+// Lines such as "usage_usec 123". Version 1 has throttled_time, in ns.
 void HostSeries::parse_cgroup(std::string_view text, const std::string&) {
   while (!text.empty()) {
     std::string_view line = next_line(text);
@@ -412,7 +413,7 @@ void HostSeries::parse_cgroup(std::string_view text, const std::string&) {
   }
 }
 
-// Of version 1, in ns.
+// The file of cgroup version 1 has nanoseconds.
 void HostSeries::parse_cgroup_usage(std::string_view text, const std::string&) {
   readout_.counter("cgroup.usage", "", "", "%", 100 * kNanosecond, to_double(next_line(text)));
 }

@@ -33,7 +33,7 @@ void HostWatch::configure(const wire::Control& control, Nanos now) {
   }
 }
 
-// What was being measured goes on: a longer interval says more.
+// The present interval continues: a longer interval gives a better value.
 void HostWatch::report_at(Nanos when, bool is_awaited) {
   is_awaited_ = is_awaited;
   has_looked_ = false;

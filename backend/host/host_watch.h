@@ -38,9 +38,9 @@ struct HostWatchOptions {
 };
 
 /// Measures at the interval that control sets. If the front end waits for the first report
-/// (Control.factsAtOnce), the agent measures for it immediately. Otherwise the first report comes
-/// `unhurried` after control, so that the start stays fast. hwloc runs once, in a child
-/// (core_count.h).
+/// (Control.factsAtOnce), the agent measures for it immediately. Otherwise it makes the first
+/// report with a delay (HostWatchOptions::unhurried) after control, so that the start stays fast.
+/// hwloc runs once, in a child (core_count.h).
 ///
 /// Call start() first. Afterwards, call the other functions in any order. Not thread-safe; the
 /// network is borrowed.

@@ -24,7 +24,8 @@ bool is_of_a_name(char c) {
          c == ':' || c == '.' || c == '/' || c == '-';
 }
 
-// Takes `{key="value",...}` off the line; quotes may hold braces. Empty when there is no end.
+// Removes `{key="value",...}` from the line and returns it. Quoted values may contain braces. Empty
+// if the end is missing.
 std::optional<std::string_view> take_labels(std::string_view& line) {
   if (line.empty() || line.front() != '{') return std::string_view();
   bool quoted = false;
@@ -53,7 +54,7 @@ std::optional<double> number_of(std::string_view word) {
   const auto [at, error] = std::from_chars(word.data(), end, number);
   const bool is_out_of_range = error == std::errc::result_out_of_range;
   if ((error != std::errc() && !is_out_of_range) || at != end || word.empty()) return std::nullopt;
-  // strtod tells apart what is beyond all numbers and what is too near to zero for one.
+  // strtod distinguishes numbers that are too large from numbers that are too close to zero.
   return is_out_of_range ? std::strtod(std::string(word).c_str(), nullptr) : number;
 }
 
@@ -65,7 +66,7 @@ void take_comment(std::string_view line, Families& families) {
   if (what == "UNIT") families[std::string(name)].unit = std::string(next_word(line).substr(0, 32));
 }
 
-// OpenMetrics has the family without the `_total` of its counters, Prometheus with it.
+// In OpenMetrics, the name of a counter's family does not have `_total`. In Prometheus it does.
 const Family* family_of(const Families& families, std::string_view name) {
   if (const auto it = families.find(name); it != families.end()) return &it->second;
   constexpr std::string_view kTotal = "_total";

@@ -25,12 +25,13 @@ namespace {
 
 constexpr double kBitsPerGbit = 1e9;
 
-/// In bits a second. The driver says it to a socket, so it is that of this network namespace
-/// whatever is mounted on /sys.
+/// Returns the driver's rate in bits per second. It is read through a socket, so it belongs to this
+/// network namespace even if /sys belongs to another one.
 std::optional<double> driver_rate(const std::string& interface) {
   const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return std::nullopt;
-  // Asked twice: first for the number of words behind the settings, then with room for them.
+  // The request is sent twice: first to get the number of words after the settings, then with space
+  // for them.
   constexpr std::size_t kMasks = 3, kMaxWords = 127;
   alignas(ethtool_link_settings)
       std::array<char, sizeof(ethtool_link_settings) + kMasks * kMaxWords * 4>
@@ -70,7 +71,7 @@ std::span<const char> attribute(std::span<const char> row, unsigned short type) 
   return {};
 }
 
-/// Bits a second of one discipline or class; nullopt where it has no rate.
+/// Returns the rate of a discipline or class in bits per second; nullopt if it has no rate.
 std::optional<double> rate_of(std::span<const char> attributes) {
   const auto kind_bytes = attribute(attributes, TCA_KIND);
   const std::string_view kind(kind_bytes.data(), ::strnlen(kind_bytes.data(), kind_bytes.size()));
@@ -91,8 +92,8 @@ std::optional<double> rate_of(std::span<const char> attributes) {
   return static_cast<double>(*bytes) * 8;
 }
 
-/// What a dump tells: the lowest rate of disciplines, the highest of an htb's classes, since a
-/// packet passes every discipline but only one class.
+/// Returns the rate in a dump: the lowest rate of all disciplines, or the highest rate of an htb's
+/// classes. A packet passes every discipline, but only one class.
 std::optional<double> dumped_rate(unsigned interface, bool classes) {
   const UniqueFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!socket) return std::nullopt;
@@ -109,7 +110,8 @@ std::optional<double> dumped_rate(unsigned interface, bool classes) {
   alignas(nlmsghdr) std::array<char, 16384> answer;
   constexpr int kMaxPieces = 256;
   for (int piece = 0; piece < kMaxPieces; ++piece) {
-    // The kernel has the next piece ready when it has taken the question, or given the last one.
+    // The kernel makes the next piece when it gets the request or when the last piece was read, so
+    // this does not wait.
     const ssize_t size = ::recv(socket.get(), answer.data(), answer.size(), MSG_DONTWAIT);
     if (size <= 0) return std::nullopt;
     std::span<const char> rest(answer.data(), static_cast<std::size_t>(size));

@@ -15,7 +15,7 @@ namespace xylem::backend {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-// With more processes there are no descriptors to keep all their files open.
+// With more processes there are too few descriptors to keep all files open.
 constexpr std::size_t kMaxOpen = 64;
 
 }  // namespace
@@ -55,15 +55,15 @@ ProcessSeries::Outcome ProcessSeries::read(Process& process) {
   if (!process.stat.read(text_)) {
     const int error = process.stat.error();
     if (error == ENOENT || error == ESRCH) return Outcome::kGone;
-    process.readout = Readout();  // Its growth would be that of more than one interval.
+    process.readout = Readout();  // Otherwise its growth would cover several intervals.
     if (!std::exchange(told_not_now_, true)) {
       log(Level::kWarn, "a process cannot be measured now, it is tried again",
           {{"file", process.stat.path()}, {"why", std::strerror(error)}});
     }
     return Outcome::kNotNow;
   }
-  // The file may have been opened anew, and be that of another process.
-  constexpr int kFieldsBefore = 19;  // Of the time at which it was started.
+  // The file may have been opened again, and may belong to another process.
+  constexpr int kFieldsBefore = 19;  // Fields before the start time.
   std::string_view rest = behind_name(text_);
   for (int i = 0; i < kFieldsBefore; ++i) next_word(rest);
   const double started = to_double(next_word(rest));
@@ -87,7 +87,7 @@ void ProcessSeries::read_numbers(Process& process) {
 void ProcessSeries::read_stat(Process& process, std::string_view fields) {
   static const double kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   static const double kPageKib = static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1024;
-  std::array<std::string_view, 40> field;  // From the third on, "state".
+  std::array<std::string_view, 40> field;  // From the third field ("state") on.
   for (std::string_view& word : field) word = next_word(fields);
   const auto number = [&field](std::size_t as_in_manual) {
     return to_double(field[as_in_manual - 3]);
@@ -103,7 +103,7 @@ void ProcessSeries::read_stat(Process& process, std::string_view fields) {
   to.gauge("memory.virtual", "", "", "KiB", 1.0 / 1024, number(23));
   to.gauge("memory.resident", "", "", "KiB", kPageKib, number(24));
   to.gauge("processor", "", "", "", 1, number(39));
-  // Where the kernel does not count it, it says 0.
+  // If the kernel does not count this time, it reports 0.
   const bool knows = counts_waits_.value_or(number(42) > 0);
   to.counter("io.wait", "", "", "%", 100 / kTicks, knows ? number(42) : kUnknown);
 }

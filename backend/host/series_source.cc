@@ -51,7 +51,8 @@ void Readout::name(std::string_view prefix, std::string_view label, std::string_
       {std::string(prefix).append(label).append(suffix), std::string(unit), scale, per_second});
 }
 
-// Here the names part from those of the readout before; whose count is whose tell the names.
+// From this row on, the names differ from those of the previous readout. Previous counts are then
+// found by name.
 void Readout::replace_rows() {
   auto& rows = layout_->rows;
   changed_ = true;
@@ -65,7 +66,7 @@ void Readout::replace_rows() {
   }
 }
 
-// Of the row that has just been named.
+// Returns the previous count of the row that was named last.
 double Readout::count_before() const {
   const std::size_t at = numbers_.size();
   if (!changed_ || at < replaced_from_) return at < before_.size() ? before_[at] : kUnknown;

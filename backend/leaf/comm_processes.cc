@@ -14,7 +14,9 @@ std::optional<wire::CommProcessReport> CommProcesses::start(const wire::StartCom
     return report;
   }
   const int fd = started->pidfd.get();
-  if (fd < 0) return std::nullopt;  // Its end will not be seen; the system collects it with us.
+  if (fd < 0)
+    return std::nullopt;  // Without a pidfd its end is not noticed. The system collects it when
+                          // this process ends.
   children_.emplace(fd, std::pair(order.node, *std::move(started)));
   network.watch(fd);
   return std::nullopt;

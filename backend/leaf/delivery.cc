@@ -9,7 +9,8 @@ namespace xylem::backend {
 namespace {
 
 constexpr Nanos kReportInterval = 1 * kSecond;
-// A planned change of parent: what went by the old way is acknowledged by it soon, or never.
+// After a planned change of parent, packets sent to the old parent are acknowledged soon, or not at
+// all.
 constexpr Nanos kOldWayPatience = 1 * kSecond;
 constexpr std::size_t kMaxHeld = 64;
 constexpr std::size_t kLongestQueue = 16u << 20;
@@ -129,7 +130,7 @@ std::optional<overlay::LinkId> Delivery::may_send() const {
   return is_full ? std::nullopt : parent;
 }
 
-// It need not be read from the journal when nothing is in its way.
+// If the packet can be sent now, it need not be read from the journal.
 void Delivery::add(wire::Packet packet, Nanos now) {
   send_due(now);
   const auto parent = may_send();
@@ -150,7 +151,8 @@ void Delivery::send_up(wire::Message message) {
 
 void Delivery::report_link(Nanos now) {
   if (!uplink_.parent() || now < next_report_) return;
-  // By its own clock, so that waiting for others does not make it rarer.
+  // The next report is due a second after the time when this one was due, even if this one was sent
+  // later.
   next_report_ = std::max(next_report_ + kReportInterval, now + kReportInterval / 2);
   network_->send(*uplink_.parent(), overlay::make_link_report(node_, *network_, *uplink_.parent()));
 }

@@ -14,13 +14,14 @@ namespace xylem::backend {
 namespace {
 
 constexpr std::size_t kWindowBytes = 1u << 20;
-// Rows of so many ranks are less than a small journal takes at once.
+// Rows of this number of ranks fit into a small journal at once.
 constexpr std::size_t kRanksAtOnce = 1024;
 constexpr std::size_t kMaxNameBytes = 256;
 constexpr Nanos kShortestWindow = 1 * kMillisecond;
 constexpr std::uint32_t kMaxRanks = 1u << 20;
 
-// Names differ, so keys do: two hashes of the same bytes.
+// Makes a 16-byte key from two hashes of the same bytes. So different names give different keys in
+// practice.
 wire::WorldKey key_of_world(const EventSourceOptions& options) {
   wire::WorldKey key{};
   for (std::size_t half = 0; half < 2; ++half) {
@@ -208,12 +209,12 @@ Result<void> EventRecorder::add(const SourceCall& event) {
   return {};
 }
 
-// Never a slice before one that was sealed: waves only grow.
+// The slice must not be before a sealed slice, because wave numbers only grow.
 void EventRecorder::open_slice(std::uint64_t slice) {
   builder_.open(std::max(slice, wire::window_slice(next_wave_)), window_ns_);
 }
 
-// The accounts of many ranks take more parts than one.
+// The accounts of many ranks need several parts.
 void EventRecorder::seal(bool last) {
   wire::ProfileWindow part = builder_.build();
   for (wire::ProfileRow& row : part.rows) {
@@ -280,7 +281,7 @@ void EventRecorder::make_chunk(Process& process, Lane lane) {
   pending_ -= process.pending.size();
   process.events += process.pending.size();
   process.event_calls += process.pending.size();
-  process.pending = {};  // With its memory: there may be many ranks.
+  process.pending = {};  // This also frees the memory, since there may be many ranks.
 }
 
 void EventRecorder::finish() {

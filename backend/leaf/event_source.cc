@@ -18,7 +18,7 @@ namespace {
 
 // Packets that the journal has not taken yet.
 constexpr std::size_t kOutgoingBytes = 1u << 20;
-// Events that are few become visible as soon as those of an agent.
+// Interval after which waiting events are sent, as in an agent.
 constexpr Nanos kChunkAge = 100 * kMillisecond;
 constexpr Nanos kCloseAtEnd = 1 * kSecond;
 
@@ -28,8 +28,8 @@ Error source_closed(const std::string& why) {
 
 }  // namespace
 
-// The program's thread fills the recorder, the loop's thread carries packets to the journal; they
-// meet in State. The node is only touched on the loop.
+// The program's thread fills the recorder. The loop's thread moves packets to the journal. The two
+// threads share only State. The node is used only on the loop's thread.
 class EventSource::Impl final : public LeafOwner {
  public:
   Impl(EventSourceOptions options, Joining joining, Journal journal)
@@ -46,14 +46,14 @@ class EventSource::Impl final : public LeafOwner {
 
  private:
   struct State {
-    std::optional<EventRecorder> recorder;  // Since the front end has given us a place.
+    std::optional<EventRecorder> recorder;  // Set when the front end has assigned a place.
     std::deque<Draft> outgoing;
     std::size_t outgoing_bytes = 0;
     Nanos last_chunks = 0;
     bool pump_is_posted = false;
-    bool finished = false;  // The last window is made.
+    bool finished = false;  // True when the last window is made.
     bool closed = false;
-    bool key_refused = false;  // That is why it is closed.
+    bool key_refused = false;  // True if this is why the source is closed.
     std::string why_closed;
   };
 
@@ -66,7 +66,7 @@ class EventSource::Impl final : public LeafOwner {
   void on_closed(const std::string& why) override;
   std::size_t packets_to_put() const override { return state_.lock()->outgoing.size(); }
 
-  /// The packets that the recorder has ready go out.
+  /// Hands the recorder's finished packets to the loop.
   void collect(State& state, Nanos now);
   void finish(State& state);
   void pump();
@@ -77,7 +77,7 @@ class EventSource::Impl final : public LeafOwner {
   Journal journal_;
   LeafNode node_;
   net::EventLoop loop_;
-  net::LoopThread thread_;  // Last: it uses all of the above.
+  net::LoopThread thread_;  // The last member: it uses all members above.
 };
 
 Result<void> EventSource::Impl::join() {
@@ -126,7 +126,7 @@ void EventSource::Impl::finish(State& state) {
   collect(state, monotonic_now());
 }
 
-// On the loop: into the journal, as far as there is room.
+// On the loop: moves packets into the journal while there is room.
 void EventSource::Impl::pump() {
   auto state = state_.lock();
   state->pump_is_posted = false;
@@ -180,7 +180,7 @@ void EventSource::Impl::on_joined(LeafId leaf) {
   state.notify();
 }
 
-// Told with each new version of control.
+// Called with each new version of control.
 void EventSource::Impl::on_streams(std::vector<LeafStreamState>) {
   auto state = state_.lock();
   if (state->finished) return;

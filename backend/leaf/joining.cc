@@ -27,7 +27,8 @@ std::string from_environment(const std::string& given, const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// In a process with the capture library, a rank, both need the key: the library keeps it.
+// In a rank with the capture library, the library and the leaf both need the key. The library keeps
+// it.
 std::string take_key() {
   if (void* function = ::dlsym(RTLD_DEFAULT, capture::kRunKeyFunction)) {
     std::array<char, capture::kKeyDigits + 1> digits{};
@@ -67,7 +68,7 @@ CommProcessSetting comm_process_setting(const std::string& address,
                                         const wire::HostReport& host, Nanos orphan_limit) {
   CommProcessSetting setting;
   setting.program = from_environment("", kEnvCommproc);
-  // The monitor tells where its agent is; the two are installed side by side.
+  // The monitor passes the path of its agent. xylem-commproc is installed beside it.
   const std::filesystem::path agent = from_environment("", kEnvBackend);
   if (setting.program.empty() && !agent.empty()) {
     setting.program = agent.parent_path() / "xylem-commproc";

@@ -18,12 +18,13 @@ namespace {
 constexpr std::uint64_t kJournalMagic = 0x326c'6e72'6d6c'7978;  // "xylmrnl2"
 constexpr std::uint32_t kEntryMagic = 0x79727465;
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kStreams = 4;  // Of the monitor, numbered from 1.
+constexpr std::size_t kStreams = 4;  // The monitor's streams, numbered from 1.
 // Waves of the series stream are counted for each of its lanes.
 constexpr std::size_t kServices = wire::kMaxServices + 1;
 constexpr std::size_t kPad = 16;  // The first words of an entry: magic, state, bytes.
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // No journal lives so long.
-// An empty log begins anew beyond this, so that little memory is used again and again.
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // No journal writes this much.
+// If an empty log has its head beyond this, it starts at the region's begin again. So a small part
+// of the memory is reused.
 constexpr std::size_t kRewind = 256u << 10;
 
 constexpr std::uint32_t kLive = 1;
@@ -41,7 +42,7 @@ struct Journal::Header {
   std::atomic<std::uint64_t> head;
   std::atomic<std::uint64_t> tail;
   std::array<std::atomic<std::uint64_t>, kStreams> next_wave;
-  std::atomic<std::uint32_t> memo_in_use;  // Which of the two holds; the other one is written.
+  std::atomic<std::uint32_t> memo_in_use;  // The valid memo; the other one is written next.
   std::array<Memo, 2> memos;
   std::array<std::atomic<std::uint64_t>, kServices> next_sample;
   std::array<std::atomic<std::uint64_t>, kServices> samples_taken;
@@ -115,7 +116,7 @@ Result<Journal> Journal::open(std::span<std::byte> region, JournalOptions option
   return journal;
 }
 
-// The magic comes last: a journal that was cut before it is made anew.
+// The magic is written last. If the process dies before that, the next one makes a new journal.
 void Journal::format() {
   Header& at = header();
   at.region_bytes = region_.size();
@@ -136,7 +137,7 @@ Result<void> Journal::recover() {
     return unexpected(Code::kCorrupt, "the journal is damaged: it claims to lie from " +
                                           std::to_string(tail) + " to " + std::to_string(head));
   }
-  // The cut fell between the two stores of rewind_when_empty().
+  // The process died between the two stores of rewind_when_empty().
   if (tail > head) store(at.head, tail);
   given_back_ = tail;
   for (std::uint64_t offset = tail; offset < head; offset += entry_at(offset).bytes) {
@@ -146,7 +147,8 @@ Result<void> Journal::recover() {
     const Entry& entry = entry_at(offset);
     if (entry.state.load(std::memory_order_acquire) != kLive) continue;
     const PacketKey key{StreamId{entry.stream}, Lane{entry.lane}, entry.wave};
-    // Relocated, and cut before the old one was freed: the later one stays.
+    // The process died after it moved the entry and before it freed the old copy. The later copy
+    // stays.
     if (const auto old = offset_of_.find(key); old != offset_of_.end()) free_entry(old->second);
     offset_of_[key] = offset;
     key_at_[offset] = key;
@@ -161,7 +163,8 @@ Result<void> Journal::recover() {
   return {};
 }
 
-// Both can have been stored by us: whole words, a pad's length or more before the region's end.
+// True if a journal can have stored both: they are whole words, and at least a pad's length before
+// the region's end.
 bool Journal::are_places(std::uint64_t tail, std::uint64_t head) const {
   const auto is_place = [this](std::uint64_t offset) {
     return offset % 8 == 0 && offset <= kMaxBytes && log().size() - offset % log().size() >= kPad;
@@ -231,14 +234,15 @@ std::size_t Journal::room() const {
          (at.head.load(std::memory_order_relaxed) - at.tail.load(std::memory_order_relaxed));
 }
 
-// An entry's bytes and what must be skipped before the region's end for it not to be cut.
+// The bytes of an entry, and the bytes before the region's end that must be skipped so that the
+// entry does not wrap.
 std::size_t Journal::needed(std::size_t entry_bytes) const {
   const std::size_t here = header().head.load(std::memory_order_relaxed) % log().size();
   const std::size_t to_end = log().size() - here;
   return entry_bytes <= to_end ? entry_bytes : to_end + entry_bytes;
 }
 
-// A reserve stays free for the tombstones that make room.
+// A reserve stays free for tombstones, which replace larger packets.
 bool Journal::may_give_up(StreamId stream) const {
   if (stream == wire::kRegistrationStream) return false;
   return !options_.may_give_up || options_.may_give_up(stream);
@@ -247,13 +251,13 @@ bool Journal::may_give_up(StreamId stream) const {
 bool Journal::make_room(std::size_t entry_bytes, StreamId stream) {
   const std::size_t reserve = log().size() / 16;
   if (entry_bytes > log().size() / 2) return false;
-  // Whoever rather waits does not have others moved about at each attempt.
+  // A sender that can wait must not cause other entries to be moved at each attempt.
   const bool waits = stream != wire::kRegistrationStream && !may_give_up(stream);
   if (waits && needed(entry_bytes) + reserve > room() && live_bytes_ >= log().size() / 2) {
     return false;
   }
-  // Each turn moves or shrinks the oldest; after as many as there are, a second round would find
-  // only tombstones.
+  // Each turn moves or shrinks the oldest entry. After two rounds over all entries, only tombstones
+  // and entries that must stay are left.
   for (std::size_t turns = 2 * offset_of_.size(); needed(entry_bytes) + reserve > room(); --turns) {
     if (turns == 0 || !relocate_oldest()) return false;
   }
@@ -274,7 +278,7 @@ bool Journal::relocate_oldest() {
     ++given_up_packets_;
     given_up_calls_ += old.calls;
   }
-  // What it did to rings has been done long ago; a successor need not do it again.
+  // The entry's progress was applied to the rings long ago. A successor need not apply it again.
   put(packet, old.calls, Progress{});
   free_entry(offset);
   advance_tail();
@@ -363,8 +367,8 @@ void Journal::advance_tail() {
   if (to - given_back_ >= options_.give_back_bytes) give_back(to);
 }
 
-// An empty log starts at the region's begin again, where pages are in memory already. A cut between
-// the stores leaves tail > head, which recover() knows.
+// An empty log starts at the region's begin again, where pages are already in memory. If the
+// process dies between the stores, tail > head; recover() handles this.
 void Journal::rewind_when_empty() {
   Header& at = header();
   const std::uint64_t head = at.head.load(std::memory_order_relaxed);
@@ -380,8 +384,8 @@ void Journal::rewind_when_empty() {
 
 void Journal::trim() { give_back(header().tail.load(std::memory_order_relaxed)); }
 
-// Up to `to`, which is no later than the tail. Places that were used again since belong to what is
-// live.
+// Returns the memory up to `to` to the system; `to` is not after the tail. Memory that was reused
+// since belongs to live entries.
 void Journal::give_back(std::uint64_t to) {
   const std::uint64_t head = header().head.load(std::memory_order_relaxed);
   std::uint64_t from = std::max(given_back_, head - std::min<std::uint64_t>(head, log().size()));
@@ -391,7 +395,7 @@ void Journal::give_back(std::uint64_t to) {
     const std::size_t length = std::min<std::size_t>(to - from, log().size() - here);
     const std::size_t first = (here + kPage - 1) / kPage * kPage;
     const std::size_t end = (here + length) / kPage * kPage;
-    // Failing costs memory, nothing else.
+    // A failure only costs memory.
     if (end > first) std::ignore = ::madvise(log().data() + first, end - first, MADV_REMOVE);
     from += length;
   }
@@ -462,7 +466,8 @@ std::uint64_t Journal::take_sample_number(Lane service) {
   return number;
 }
 
-// What comes after the commit of an entry and may be missing when that was the last.
+// Runs after the commit of an entry. If the process dies before it, open() repeats this step for
+// the last entry.
 void Journal::note_wave(StreamId stream, Lane lane, std::uint64_t end) {
   const bool is_series = stream == wire::kSeriesStream && raw(lane) < kServices;
   if (!is_series && raw(stream) >= kStreams) return;

@@ -20,7 +20,7 @@ constexpr Nanos kCloseAtEnd = 1 * kSecond;
 // destructor, which takes twice kCloseAtEnd at most.
 constexpr Nanos kLongestCall = 100 * kMillisecond;
 constexpr Nanos kLongestStop = 3 * kCloseAtEnd;
-// A front end acknowledges what it has taken, not what it has stored: within a round trip or a few.
+// A tool's front end acknowledges on receipt, within a few round trips.
 constexpr std::size_t kMaxInFlight = 1u << 20;
 
 }  // namespace
@@ -54,7 +54,8 @@ Result<std::shared_ptr<LeafStream::Impl>> LeafStream::Impl::make(const LeafOptio
   parts.droppable = std::make_unique<std::set<StreamId>>();
   JournalOptions journal_options;
   journal_options.reason = "the leaf's journal was full";
-  journal_options.give_back_bytes = Journal::kKeepAll;  // The node trims it when little is sent.
+  // The node calls trim() when little is sent.
+  journal_options.give_back_bytes = Journal::kKeepAll;
   journal_options.may_give_up = [droppable = parts.droppable.get()](StreamId stream) {
     return droppable->contains(stream);
   };
@@ -81,13 +82,13 @@ Result<void> LeafStream::Impl::join() {
   if (state->key_refused) return unexpected(Code::kPermissionDenied, state->why_closed);
   if (state->closed) return unexpected(leaf_closed(state->why_closed));
   if (!done) return unexpected(leaf_timed_out("the front end did not accept this leaf"));
-  // exit() goes backwards: once more, to be before the end of what joining has made, as OpenSSL's
-  // state.
+  // exit() runs functions in reverse order. Registered again here, so that it runs before the
+  // destruction of objects that joining has made, such as OpenSSL's state.
   [[maybe_unused]] static const int again = std::atexit(&close_all);
   return {};
 }
 
-// exit() may have come on another thread meanwhile: then nothing is started any more.
+// Another thread may have called exit() meanwhile. Then nothing is started.
 Result<void> LeafStream::Impl::start() {
   if (options_.threading == Threading::kCaller) return {};
   const Turn::Hold starting(stopping_, kForever);
@@ -99,8 +100,8 @@ Result<void> LeafStream::Impl::start() {
   });
 }
 
-// With a thread of our own the loop runs there, and we wait for what it tells; without, it runs
-// here.
+// With kOwnThread the loop runs on its thread, and this thread waits for a change of state.
+// Otherwise the loop runs here.
 bool LeafStream::Impl::wait(Locked& state, Nanos deadline, const std::function<bool()>& done) {
   if (is_on_own_thread()) return done();
   if (options_.threading == Threading::kOwnThread) return state.wait_until(deadline, done);
@@ -150,7 +151,7 @@ Result<void> LeafStream::Impl::close(Nanos timeout) {
   // The node itself gives up at the deadline, and says what is lost.
   auto closed = wait_until_closed(std::min(timeout, kForever - kCloseAtEnd) + kCloseAtEnd);
   if (options_.threading == Threading::kCaller) {
-    // Its goodbye is still on the way out.
+    // The goodbye is not sent yet.
     run_loop([this] { return loop_.is_stopped(); }, monotonic_now() + kCloseAtEnd);
   }
   if (!closed && monotonic_now() >= deadline) closed.error().code = Code::kTimedOut;
@@ -160,7 +161,7 @@ Result<void> LeafStream::Impl::close(Nanos timeout) {
 void LeafStream::Impl::stop() {
   CHECK(!is_on_own_thread());  // A coroutine must not end the leaf that resumed it.
   const Turn::Hold only_one(stopping_, kForever);  // exit() may meet the destructor.
-  // Its own thread does not run if the system has refused it, or if exit() has ended it.
+  // The thread does not run if the system refused it, or if exit() has ended it.
   if (options_.threading == Threading::kOwnThread && !thread_.is_running()) return;
   static_cast<void>(close(kCloseAtEnd));
   thread_.join();
@@ -169,11 +170,12 @@ void LeafStream::Impl::stop() {
 bool LeafStream::Impl::is_of_parent() const { return ::getpid() != owner_pid_; }
 bool LeafStream::Impl::is_left() const { return is_of_parent() || is_left_; }
 
-// What a program's leaves share: exit() must find those that live still, on any thread, when the
-// destructors of its static objects are about to run. Never destroyed, for the same reason.
+// The list of the program's leaves. exit() may run on any thread, and must find the open leaves
+// before the destructors of static objects run. For this reason the list is never destroyed.
 LeafStream::Impl::Living& LeafStream::Impl::living() {
   static Living* const all = [] {
-    // What a leaf's thread uses to its end must have been made before: exit() goes backwards.
+    // exit() destroys objects in reverse order. A leaf's thread uses the log until it ends, so the
+    // log must be made before close_all is registered.
     log(Level::kDebug, "leaves that live when the program exits are closed then");
     std::atexit(&LeafStream::Impl::close_all);
     return new Living;
@@ -187,8 +189,8 @@ void LeafStream::Impl::close_at_exit(const std::shared_ptr<Impl>& leaf) {
   all->push_back(leaf);
 }
 
-// A signal's handler may call exit() in the midst of a call of ours, which then never ends. Such a
-// leaf is left as it is: the process ends all the same.
+// A signal handler may call exit() during a call of this leaf. That call then never ends, so the
+// leaf is left as it is. The process ends in any case.
 bool LeafStream::Impl::may_be_entered() {
   constexpr auto kPause = std::chrono::milliseconds(1);
   const Nanos deadline = monotonic_now() + kLongestCall;
@@ -200,8 +202,8 @@ bool LeafStream::Impl::may_be_entered() {
   return static_cast<bool>(Turn::Hold(in_loop_, deadline));
 }
 
-// Nothing here waits for state_ to change: if a handler has interrupted such a wait, there cannot
-// be another one.
+// Nothing here waits for a change of state_: a handler may have interrupted such a wait, and a
+// second wait on the same thread is not possible.
 bool LeafStream::Impl::end_at_exit() {
   if (is_on_own_thread() || !may_be_entered()) return false;
   const Turn::Hold stopping(stopping_, monotonic_now() + kLongestStop);
@@ -209,7 +211,7 @@ bool LeafStream::Impl::end_at_exit() {
     if (stopping) static_cast<void>(close(kCloseAtEnd));
     return static_cast<bool>(stopping);
   }
-  // Else its destructor was interrupted, and its thread is about to end.
+  // Otherwise the destructor was interrupted, and the thread is about to end.
   if (stopping) leave(deadline_in(kCloseAtEnd));
   if (!Turn::Hold(in_loop_, monotonic_now() + kLongestStop)) return false;
   if (stopping) thread_.join();
@@ -225,7 +227,7 @@ void LeafStream::Impl::close_all() {
 }
 
 void LeafStream::Impl::serve(Nanos time) {
-  CHECK(options_.threading == Threading::kCaller);  // Else the loop would run on two threads.
+  CHECK(options_.threading == Threading::kCaller);  // Otherwise the loop would run on two threads.
   run_loop([time] { return time == 0; }, deadline_in(time));
 }
 
@@ -285,8 +287,9 @@ Leaf::~Leaf() {
     impl_->stop();
     return;
   }
-  // Its thread is not here and its sockets are the parent's, or exit() has interrupted a call of
-  // it: nothing of it may be touched.
+  // In a child of fork(), the thread does not exist and the sockets belong to the parent. Or exit()
+  // has interrupted a call of this leaf. In both cases nothing of the leaf may be used, so it is
+  // leaked.
   static_cast<void>(new (std::nothrow) std::shared_ptr<LeafStream::Impl>(std::move(impl_)));
 }
 

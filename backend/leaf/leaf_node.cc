@@ -14,10 +14,10 @@
 namespace xylem::backend {
 namespace {
 
-// Of a stream. Beyond it the oldest are not repeated.
+// Maximum number of gaps of a stream that are repeated. Older gaps are not repeated.
 constexpr std::size_t kMaxGaps = 256;
 
-// What a node on the way asks its subtree when it has lost its parent.
+// True for the request that a node sends to its subtree when it has lost its parent.
 bool asks_for_everything(const wire::Message& message) {
   const auto* it = std::get_if<wire::Acknowledgement>(&message);
   return it != nullptr && std::any_of(it->resend.begin(), it->resend.end(), [](const auto& id) {
@@ -25,8 +25,8 @@ bool asks_for_everything(const wire::Message& message) {
          });
 }
 
-// The aggregation, when this host has the narrowing too: nodes above us narrow, but a communication
-// process may be started here any time.
+// Returns the aggregation. Fails if this host cannot load the narrowing: nodes above narrow for
+// this leaf, but a communication process may be started on this host later.
 Result<std::shared_ptr<const filters::Aggregation>> filters_of(const wire::StreamSpec& spec) {
   auto aggregation = filters::aggregation_of(spec);
   if (!aggregation) return aggregation;
@@ -36,7 +36,7 @@ Result<std::shared_ptr<const filters::Aggregation>> filters_of(const wire::Strea
   return aggregation;
 }
 
-// A leaf that has put nothing for so long has no use for the journal's freed memory.
+// A leaf that has put nothing for this time returns the journal's freed memory.
 constexpr Nanos kQuiet = 1 * kSecond;
 
 }  // namespace
@@ -110,7 +110,7 @@ void LeafNode::on_message(overlay::LinkId, wire::Message message, Nanos now) {
   schedule(now);
 }
 
-// Streams name leaves, so they have a meaning only when we know which one we are.
+// Streams list leaf ids, so they are handled only when this leaf has its id.
 void LeafNode::take_control() {
   const auto& control = delivery_.control();
   if (delivery_.leaf() == wire::kNoLeaf || !control) return;
@@ -132,7 +132,7 @@ void LeafNode::take_control() {
           continue;
         }
         state.aggregation = *std::move(aggregation);
-        // What went down before we were there is not ours.
+        // Multicasts that were sent before this leaf joined are not for it.
         if (was_there) last_multicast_.try_emplace(spec.id, 0);
       }
       open.push_back(streams_.emplace(spec.id, std::move(state)).first->second);
@@ -158,7 +158,7 @@ void LeafNode::take_multicast(const wire::Multicast& multicast) {
     }
     last->second = multicast.number;
   }
-  // Whole it comes from a node that does not know of shares, too.
+  // An older node without shares also sends the whole multicast.
   const bool is_whole = multicast.share == wire::MulticastShare::kWhole;
   const bool is_ours = multicast.to.empty() || multicast.to.contains(raw(delivery_.leaf()));
   if (multicast.share == wire::MulticastShare::kNothing || !is_ours) return;
@@ -184,7 +184,7 @@ void LeafNode::miss(StreamId stream, std::uint64_t first, std::uint64_t end) {
   delivery_.send_up(wire::MulticastGap{stream, delivery_.leaf(), first, end});
 }
 
-// A node that dies takes along what it was told and had not passed on.
+// A node that dies may not have forwarded the reports of gaps.
 void LeafNode::repeat_gaps() {
   for (const auto& [stream, gaps] : gaps_) {
     for (const auto& gap : gaps.intervals()) {
@@ -250,7 +250,7 @@ void LeafNode::on_timer(Nanos now) {
   schedule(now);
 }
 
-// Each report brings us here, so each second.
+// This function is called with each report, that is, each second.
 void LeafNode::trim_when_quiet(Nanos now) {
   if (now < next_look_) return;
   next_look_ = now + kQuiet;

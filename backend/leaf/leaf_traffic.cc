@@ -1,5 +1,5 @@
-// What a leaf's program sends and receives. The program's threads and the loop meet in State; the
-// node is only touched on the loop.
+// The part of a leaf that sends and receives for the program. The program's threads and the loop
+// share only State. The node is used only on the loop's thread.
 
 #include <algorithm>
 #include <utility>
@@ -10,25 +10,26 @@
 namespace xylem::backend {
 namespace {
 
-// One packet holds no more: then it goes while the next is filled.
+// A packet has at most this many waves. Then it is sent while the next packet is filled.
 constexpr std::size_t kPacketWaves = 256;
 constexpr std::size_t kPacketBytes = 64u << 10;
-// Taken over from the program, not yet in the journal.
+// Limit for waves that send() has accepted and that are not in the journal yet.
 constexpr std::size_t kOutgoingBytes = 1u << 20;
 constexpr std::size_t kReceivedBytes = 8u << 20;
-// Under Threading::kCaller waves that follow one another within this share a packet.
+// With Threading::kCaller, waves that follow within this time share a packet.
 constexpr Nanos kGather = 100 * kMicrosecond;
-// An entry of the journal lies in one piece, whatever lies there already.
+// An entry of the journal is contiguous. A wave takes at most this share of the journal, so that it
+// fits whatever else is in the log.
 constexpr std::size_t kJournalShare = 4;
 constexpr std::size_t kFrameHead = 64u << 10;
 constexpr std::size_t kFrameBytes = wire::kMaxFrameBytes - kFrameHead;
 
-// Who looks at a live run sees by it what is on its way.
+// With these accounts, readers of a live run see how many waves have not arrived yet.
 constexpr Nanos kAccountInterval = 1 * kSecond;
 
 bool is_stored(StreamId stream) { return raw(stream) >= raw(wire::kFirstStoredStream); }
 
-// What holds fields costs memory also when they are empty.
+// Empty fields also need memory, for the object that has them.
 std::size_t cost_of(const wire::Fields& fields) { return fields.bytes() + sizeof(Received); }
 
 }  // namespace
@@ -44,8 +45,8 @@ LeafStream::Impl::Open* LeafStream::Impl::State::find(const std::string& name) {
 
 Result<void> LeafStream::Impl::wait_for_stream(const std::string& name, Nanos timeout) {
   auto state = state_.lock();
-  // A run's streams are all there from the start. Front ends that do not say that they are fixed
-  // may name some all the same.
+  // A run has all its streams from the start. An older front end does not mark them as fixed, but
+  // may name streams of a run.
   const auto is_run = [&] {
     return state->streams_fixed ||
            std::any_of(state->streams.begin(), state->streams.end(),
@@ -97,7 +98,7 @@ Result<wire::Fields> LeafStream::Impl::lift(const std::string& name, const wire:
   return lifted;
 }
 
-// A stream that drops always has room: its program never waits, however slow the loop is.
+// A stream that drops waves always has room, so its program never waits.
 bool LeafStream::Impl::State::has_room(const std::string& name) {
   const Open* open = find(name);
   return closed || open == nullptr || open->outgoing_bytes < kOutgoingBytes ||
@@ -135,8 +136,8 @@ Result<void> LeafStream::Impl::send(const std::string& name, std::optional<std::
   const bool idle = state->delivered;
   if (auto taken = take_over(*state, name, wave, *std::move(lifted), in_time); !taken) return taken;
   if (options_.threading == Threading::kOwnThread) return {};
-  // A system call for each wave would cost more than all else: while others are on their way, what
-  // follows closely shares a packet.
+  // A system call for each wave would be the largest cost. So while packets are in flight, waves
+  // that follow closely share a packet.
   const bool full = state->find(name)->outgoing.size() > 1;
   if (!idle && !full && monotonic_now() < state->last_pump + kGather) return {};
   state.unlock();
@@ -203,7 +204,7 @@ void LeafStream::Impl::pump_soon(State& state) {
   loop_.post([this] { pump(); });
 }
 
-// On the loop: from the program's hands into the journal, as far as there is room.
+// On the loop: moves accepted waves into the journal while there is room.
 void LeafStream::Impl::pump() {
   const Nanos now = monotonic_now();
   auto state = state_.lock();
@@ -248,14 +249,15 @@ std::size_t LeafStream::Impl::packets_to_put() const {
   return packets + (state->owes_last_account() ? 1 : 0);
 }
 
-// Only a run's front end stores, and wants an account of what it should have.
+// Only a run's front end stores waves, and needs the number of waves that it should have.
 bool LeafStream::Impl::State::owes_last_account() const {
   return leaving && !last_account_is_put &&
          std::any_of(streams.begin(), streams.end(),
                      [](const auto& entry) { return is_stored(entry.first); });
 }
 
-// On the loop: how much was sent, now and then, and at the end behind all else.
+// On the loop: sends the account of sent waves from time to time, and at the end as the last
+// packet.
 void LeafStream::Impl::put_account(Locked& state, Nanos now) {
   std::vector<std::uint64_t> streams;
   std::vector<std::uint64_t> sent;
@@ -273,7 +275,7 @@ void LeafStream::Impl::put_account(Locked& state, Nanos now) {
       is_news && !state->last_account_is_put && now >= last_account_ + kAccountInterval;
   if (!is_last && !is_due) return;
   const wire::Fields account{{wire::kAccountStreams, streams}, {wire::kAccountSent, sent}};
-  // Before the lock is free: nothing may be taken over any more.
+  // Set before the lock is released: send() must accept nothing after this.
   state->last_account_is_put = is_last;
   state.unlock();
   const bool taken = node_.put_account(accounts_, account, is_last, now);
@@ -299,8 +301,8 @@ bool LeafStream::Impl::put(StreamId stream, Open& open, const Run& run) {
   return true;
 }
 
-// A tombstone takes room in the journal too. While there is none, more waves that are given up
-// lengthen it.
+// A tombstone takes room in the journal too. While there is no room, it is extended by further
+// waves that are given up.
 void LeafStream::Impl::put_lost(StreamId stream, Open& open) {
   const Nanos now = monotonic_now();
   std::uint64_t put_until = 0;
@@ -308,7 +310,7 @@ void LeafStream::Impl::put_lost(StreamId stream, Open& open) {
     if (!node_.put_lost(stream, range.first, range.end, now)) break;
     put_until = range.end;
   }
-  open.lost.erase(0, put_until);  // Once: each time all that is left is moved.
+  open.lost.erase(0, put_until);  // Done once, because each removal moves all remaining elements.
 }
 
 Result<void> LeafStream::Impl::State::delivery_outcome() const {
@@ -417,10 +419,10 @@ void LeafStream::Impl::on_streams(std::vector<LeafStreamState> streams) {
     state->streams.emplace(id, std::move(open));
   }
   state.notify();
-  pump_soon(*state);  // What waited on a stream that is closed now need not be delivered.
+  pump_soon(*state);  // Data of closed streams need not be delivered.
 }
 
-// Where the queue is full, only a coroutine that waits for the stream gets it.
+// If the queue is full, only a coroutine that already waits for the stream gets the multicast.
 bool LeafStream::Impl::on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) {
   auto state = state_.lock();
   const auto it = state->streams.find(stream);

@@ -21,8 +21,8 @@ Result<Mapping> Mapping::of(int fd, std::size_t size) {
   return Mapping({static_cast<std::byte*>(memory), size});
 }
 
-// A shared mapping whose old size is given as none is doubled by mremap, and may be longer than
-// what it doubles.
+// If the old size is 0, mremap makes a second mapping of shared memory. The second mapping may be
+// longer than the first.
 Result<Mapping> Mapping::more_of(const Mapping& beginning, std::size_t offset, std::size_t size) {
   void* memory = ::mremap(beginning.bytes_.data(), 0, offset + size, MREMAP_MAYMOVE);
   if (memory == MAP_FAILED) {

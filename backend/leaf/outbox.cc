@@ -53,7 +53,7 @@ std::vector<wire::Packet> Outbox::take_due(Nanos now) {
     set_due(key, state, now + state.pause);
   }
   std::vector<PacketKey> held;
-  // One packet may always be on its way, however large it is.
+  // One packet may always be in flight, whatever its size.
   while (!fresh_.empty() && (in_flight_ == 0 || in_flight_ < options_.max_in_flight)) {
     const PacketKey key = fresh_.front();
     fresh_.pop_front();
@@ -100,7 +100,8 @@ void Outbox::forget(States::iterator it) {
   journal_.acknowledge(key);
 }
 
-// Packets of a stream do not overlap: the first that may is the last that begins before it.
+// Packets of a stream do not overlap. The first packet that may contain the wave is the last one
+// that begins at or before it.
 std::vector<Outbox::States::iterator> Outbox::sent_overlapping(const wire::PacketId& id) {
   std::vector<States::iterator> found;
   auto it = states_.upper_bound(key_of(id));
@@ -125,7 +126,7 @@ void Outbox::resend(const wire::PacketId& id) {
 }
 
 void Outbox::resend(States::iterator it) {
-  it->second.pause = options_.first_resend / 2;  // Doubled when it goes.
+  it->second.pause = options_.first_resend / 2;  // The time is doubled when the packet is sent.
   set_due(it->first, it->second, 0);
 }
 

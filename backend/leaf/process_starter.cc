@@ -28,7 +28,7 @@ Result<Pipe> make_own_pipe() {
                     "cannot start a communication process: " + pipe.error().message);
 }
 
-// Between fork and exec. Descriptors are first moved out of each other's way.
+// Runs between fork and exec. Descriptors are first moved out of each other's way.
 [[noreturn]] void exec_program(const char* program, char* const* arguments, int key, int error,
                                int last_words) {
   ::setsid();
@@ -81,7 +81,7 @@ std::vector<std::string> command_line(const CommProcessSetting& setting, NodeId 
           std::to_string(std::clamp<Nanos>(setting.orphan_limit / kSecond, 1, kMaxSeconds))};
 }
 
-// The last line of what there is; the pipe holds 64 KiB and the child has ended.
+// Returns the last line in the pipe. The child has ended, so there are at most 64 KiB.
 std::string last_line(const UniqueFd& pipe) {
   std::string text;
   char piece[4096];
@@ -109,7 +109,7 @@ Result<StartedProcess> CommProcessStarter::start(NodeId node, std::uint32_t leve
   if (!last_words) return unexpected(std::move(last_words.error()));
   ::fcntl(last_words->read.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(last_words->write.get(), F_SETFL, O_NONBLOCK);
-  const std::string hex = net::to_hex(setting_.key);  // Fits into a pipe.
+  const std::string hex = net::to_hex(setting_.key);  // The key fits into the pipe's buffer.
   if (::write(key->write.get(), hex.data(), hex.size()) != static_cast<ssize_t>(hex.size())) {
     return unexpected(Code::kInternal, "cannot hand the key to a communication process");
   }

@@ -16,8 +16,8 @@ struct RingProgress {
   std::uint64_t chunk_calls = 0;  ///< Sum of `calls` of these records.
   /// Time of the run up to which the thread's calls are counted in the times of journalled windows.
   std::int64_t charged_ns = 0;
-  /// When the last of the records ended that are in journalled windows, and in chunks; time of the
-  /// run.
+  /// End of the last record in journalled windows, and of the last record in journalled chunks.
+  /// Both are times of the run.
   std::int64_t window_end_ns = 0;
   std::int64_t chunk_end_ns = 0;
   /// The last call that was counted while it was under way: its begin in ticks, and the time of the

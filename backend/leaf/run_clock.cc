@@ -15,7 +15,7 @@ std::uint32_t copy_newest(const Pieces& from, Array& to) {
   return static_cast<std::uint32_t>(count);
 }
 
-// A damaged memo names no more pieces than there are.
+// The number of pieces in a damaged memo is limited to the real number.
 template <typename Array>
 auto known(const Array& pieces, std::uint32_t count) {
   return std::span(pieces).first(std::min<std::size_t>(count, pieces.size()));

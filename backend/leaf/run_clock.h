@@ -1,7 +1,8 @@
 #pragma once
 
 // Converts CLOCK_MONOTONIC of this host to the run's time: the front end's monotonic clock since
-// the run's epoch. The links measure the offset between the two clocks, better and better.
+// the run's epoch. The links measure the offset between the two clocks. The measurement improves
+// with time.
 
 #include <array>
 #include <cstddef>
@@ -14,8 +15,8 @@
 namespace xylem::backend {
 
 /// The newest pieces of an agent's clocks, for a successor. The journal keeps it. The successor
-/// converts each time as its predecessor would have done, so that a call which both of them see
-/// counts exactly once.
+/// converts each time exactly as its predecessor did. So a call that both of them see counts
+/// exactly once.
 struct ClockMemo {
   /// Older pieces are of interest only for records older than a second.
   static constexpr std::size_t kPieces = 8;
@@ -29,9 +30,9 @@ struct ClockMemo {
   bool operator==(const ClockMemo& other) const = default;
 };
 
-/// Times never go back, and a time once converted is always converted so, whatever the offset turns
-/// out to be (slewed_line.h). On a host that shares the front end's clock, the offset is 0. Not
-/// thread-safe.
+/// Times never go back. A time that was converted once is always converted in the same way, even if
+/// the offset changes later (slewed_line.h). On a host that shares the front end's clock, the
+/// offset is 0. Not thread-safe.
 class RunClock {
  public:
   /// A new offset applies this long after `now`, so that it changes no time of a record that was

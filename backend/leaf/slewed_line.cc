@@ -15,7 +15,7 @@ Nanos bounded(Nanos ns) { return std::clamp(ns, -SlewedLine::kFarthest, SlewedLi
 
 Nanos SlewedLine::at(Nanos x) const {
   CHECK(is_set());
-  // Nearly always in one of the last pieces.
+  // The time is nearly always in one of the last pieces.
   auto piece = pieces_.rbegin();
   while (piece->from > x && std::next(piece) != pieces_.rend()) ++piece;
   return value_at(*piece, bounded(x));
@@ -45,7 +45,8 @@ LineChange SlewedLine::aim(Nanos from, Nanos offset) {
     const double slope_off = static_cast<double>(change) / static_cast<double>(duration);
     pieces_.push_back({from, value, slope_off});
     const Nanos end = from + duration;
-    // Where the slope leads, to the ns: the line has no gap. What rounding leaves comes next time.
+    // The exact end of the piece, in ns, so that the line has no gap. The next change corrects the
+    // rounding.
     pieces_.push_back({end, value_at(pieces_.back(), end), 0});
   }
   while (pieces_.size() > kPieces) pieces_.pop_front();

@@ -1,9 +1,11 @@
 #pragma once
 
-// Converts times of one clock to another clock whose offset becomes known better and better.
+// Converts times of one clock to another clock. The measured offset between the two improves with
+// time.
 //
-// A new offset never changes a time that was converted before: the line changes only from some time
-// on. A small change is not a step. The line approaches the new offset within a second:
+// A new offset never changes a time that was converted before: only the later part of the line
+// changes. A small change of the offset is not a step. The line approaches the new offset within a
+// second:
 //
 //   other |              .-'        The offset is 0 at first. At t it becomes known as -3. The line
 //   clock |           .-'           goes on where it is, with a smaller slope, until it is at the
@@ -30,7 +32,7 @@ struct LinePiece {
   bool operator==(const LinePiece&) const = default;
 };
 
-/// What a new offset has done to a line.
+/// The effect of a new offset on a line.
 enum class LineChange {
   kNone,
   kFirst,  ///< The line is set for the first time.
@@ -50,7 +52,7 @@ class SlewedLine {
   static constexpr Nanos kJump = 1 * kSecond;
   /// Number of pieces that are kept. A change adds two, and changes come once a second at most. So
   /// all times of the last minutes are converted as before. Older times are converted with the
-  /// offset at the begin of the oldest piece. A caller that meets them again must keep them.
+  /// offset at the begin of the oldest piece. A caller that needs older times again must keep them.
   static constexpr std::size_t kPieces = 512;
   /// Times beyond this are limited to it. Sums and differences of two of these do not overflow.
   static constexpr Nanos kFarthest = Nanos{1} << 60;
@@ -67,7 +69,7 @@ class SlewedLine {
   bool is_set() const noexcept { return !pieces_.empty(); }
   /// The line at `x`. Accepts any number without overflow. The line must be set.
   Nanos at(Nanos x) const;
-  /// The line's value minus x at `x`, for the part that has no end.
+  /// The offset (value minus x) that the line has after all changes under way.
   Nanos final_offset() const;
 
   const std::deque<LinePiece>& pieces() const noexcept { return pieces_; }

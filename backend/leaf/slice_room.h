@@ -3,13 +3,14 @@
 // Spreads the estimated time of sampled calls over the slices in which the calls were made.
 //
 // The calls of a sampled function were made at unknown times between two records. So their time is
-// spread evenly over the time that the thread has left there, slice by slice:
+// spread evenly over the thread's free time between these records. Free time is time that no other
+// call uses. In this picture, # is time in other calls:
 //
-//   slice     |   1   |   2   |   3   |        30 ns of Iprobe, made somewhere from a to b.
-//   in MPI    |##     |#######|#      |        Slice 1 has 40 ns left behind a, slice 2 has none,
-//             |  a    |       |  b    |        slice 3 has 20 ns left before b: 20 and 10 ns.
+//   slice     |   1   |   2   |   3   |        30 ns of Iprobe, somewhere from a to b.
+//   in MPI    |##     |#######|#      |        Slice 1 has 40 ns free after a, slice 2 has none,
+//             |  a    |       |  b    |        slice 3 has 20 ns before b. So 1 gets 20, 3 gets 10.
 //
-// So no slice gets more time than it has.
+// So no slice gets more time than it has free.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +21,7 @@
 
 namespace xylem::backend {
 
-/// The time of one thread in its newest slices that is counted already. Pure.
+/// The time of one thread that is already counted, for its newest slices. Pure.
 class SliceRoom {
  public:
   /// Number of slices that are remembered: 16 s of windows of 250 ms. Earlier slices get nothing.
@@ -32,7 +33,7 @@ class SliceRoom {
     if (slice + kSlices > newest_) used_[slice % kSlices] += ns;
   }
 
-  /// Begins anew, since slices have another length: times before `at` get nothing.
+  /// Forgets all slices. From now on, time before `at` gets nothing.
   void restart(Nanos at) {
     used_ = {};
     newest_ = 0;
@@ -65,7 +66,7 @@ class SliceRoom {
     for (std::uint64_t slice = first; slice <= last && left != 0; ++slice) {
       const std::uint64_t here = room[slice - first];
       if (here == 0) continue;
-      // The rest of the time over the rest of the room: rounding never exceeds a slice's room.
+      // Each slice gets its share of the remaining time. So rounding never exceeds a slice's room.
       const auto part = static_cast<std::uint64_t>(Product{left} * here / left_room);
       left_room -= here;
       const std::uint64_t given = left_room == 0 ? left : part;
@@ -78,7 +79,7 @@ class SliceRoom {
   }
 
  private:
-  __extension__ using Product = unsigned __int128;  // Of two times, whatever their size.
+  __extension__ using Product = unsigned __int128;  // Of any two times.
 
   void move_to(std::uint64_t slice) {
     if (slice <= newest_) return;
@@ -90,7 +91,7 @@ class SliceRoom {
     newest_ = slice;
   }
 
-  // Nothing is known of the time before `earliest_`. It may be used.
+  // Nothing is known about the time before `earliest_`, so none of it counts as free.
   std::uint64_t room_in(std::uint64_t slice, Nanos from, Nanos to, Nanos slice_ns,
                         std::uint64_t used) const {
     const Nanos begin = static_cast<Nanos>(slice) * slice_ns;

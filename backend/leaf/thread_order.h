@@ -13,10 +13,10 @@
 
 namespace xylem::backend {
 
-/// The newest record of a ring. Copy it to try records that may come again. Pure.
+/// The newest record of a ring. To convert records without taking them, use a copy. Pure.
 class ThreadOrder {
  public:
-  /// A larger overlap stays. Only a step of the clock or a hostile process causes it.
+  /// A larger overlap is left as it is: only a step of the clock or a hostile process causes it.
   static constexpr Nanos kMaxOverlap = 1 * kSecond;
 
   ThreadOrder() = default;

@@ -12,10 +12,11 @@ namespace xylem::backend {
 namespace {
 
 constexpr int kTries = 16;
-// Far beyond the life of a machine, far below overflow: hostile ticks end here.
+// Limit for hostile ticks: far beyond the uptime of a machine, far below overflow.
 constexpr double kFarthestNs = 4e18;
 constexpr Nanos kLatest = 4'000'000'000'000'000'000;
-// The last piece has no end; of ticks beyond this, decades by any clock, a reader keeps nothing.
+// The last piece has no end. A reader handles ticks beyond this limit (decades on any clock) one by
+// one.
 constexpr std::uint64_t kLongestPiece = std::uint64_t{1} << 62;
 
 std::uint64_t read_ticks() {
@@ -62,8 +63,8 @@ void TickClock::add(const TickPair& pair) {
   Nanos line = to_monotonic(pair.ticks);
   if (pair.monotonic_ns - line > kJump) line = pair.monotonic_ns;
   const Nanos off = std::clamp(pair.monotonic_ns - line, -kJump, kJump);
-  // At least half of the rate and at most the double: a step of the host's clock is no reason to
-  // stand still.
+  // The rate is limited to between half and twice the rate, so that a step of the host's clock does
+  // not stop the line.
   const double bend = static_cast<double>(off) / static_cast<double>(kPiece);
   pieces_.push_back({pair.ticks, line, rate * std::clamp(1 + bend, 0.5, 2.0)});
   if (pieces_.size() > kPieces) {
@@ -71,7 +72,7 @@ void TickClock::add(const TickPair& pair) {
     older_ns_per_tick_ = usual_rate();
   }
 
-  // What the slope may be off by, carried over the open end that it is used for.
+  // The error of the slope, over the length of the open end in which the slope is used.
   const auto doubt = static_cast<double>(pair.error_ns + last_.error_ns);
   const double stretch = static_cast<double>(kPiece) / static_cast<double>(span);
   error_ns_ = std::max(pair.error_ns, last_.error_ns) + std::abs(off) +
@@ -92,7 +93,7 @@ Nanos TickClock::time_at(const TickPiece& piece, std::uint64_t ticks) {
 
 Nanos TickClock::to_monotonic(std::uint64_t ticks) const {
   CHECK(is_ready());
-  // Nearly always in the last piece or the one before.
+  // The ticks are nearly always in the last piece or the one before.
   auto piece = pieces_.rbegin();
   while (piece->ticks > ticks && std::next(piece) != pieces_.rend()) ++piece;
   if (piece->ticks > ticks) return time_at({piece->ticks, piece->ns, older_ns_per_tick_}, ticks);
@@ -120,7 +121,7 @@ bool TickReader::look_up(std::uint64_t ticks) {
   while (piece != pieces.rend() && piece->ticks > ticks) ++piece;
   if (piece == pieces.rend()) return false;
   const double longest = kFarthestNs / std::max(piece->ns_per_tick, 1.0);
-  // Ticks of a piece do not begin anew at 0.
+  // The ticks of a piece must not wrap around 0.
   std::uint64_t length = std::numeric_limits<std::uint64_t>::max() - piece->ticks;
   length = std::min({length, static_cast<std::uint64_t>(longest), kLongestPiece});
   if (piece != pieces.rbegin()) length = std::min(length, std::prev(piece)->ticks - piece->ticks);

@@ -61,9 +61,9 @@ class TickClock {
   static constexpr Nanos kPiece = 250 * kMillisecond;
   /// Maximum number of pieces that are kept, for the last two minutes. Times before the first piece
   /// are converted with the rate of the first piece, and so always in the same way. When pieces are
-  /// dropped, older times are estimated with the median of the rates of those that stay: a single
-  /// piece may be steep, because it makes up for an error. A caller that meets such a time again
-  /// must keep it.
+  /// dropped, older times are estimated with the median rate of the pieces that stay. A single
+  /// piece would not do: it may be steep, because it corrects an error. So a caller that needs an
+  /// older time again must keep it.
   static constexpr std::size_t kPieces = 512;
   /// If a pair is later than the line by more than this, the line steps to the pair. The host may
   /// have slept.

@@ -11,7 +11,7 @@ std::uint64_t product(std::uint64_t a, std::uint64_t b) {
   return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<std::uint64_t>::max() : result;
 }
 
-// Time from one instant to another less what was given out meanwhile; 0 when there is none.
+// Returns the time between two instants minus the time that was already assigned; at least 0.
 std::uint64_t left(Nanos from, Nanos to, std::uint64_t given) {
   const auto passed = static_cast<std::uint64_t>(std::max<Nanos>(0, to - from));
   return passed - std::min(passed, given);

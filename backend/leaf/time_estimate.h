@@ -66,9 +66,9 @@ class TimeEstimate {
     return time;
   }
 
-  /// The time since which the calls of a record, other than the timed one, may have been made: the
-  /// end of the function's previous record in this thread, or the begin of the thread's first
-  /// calls. Ask before take(), with the same arguments.
+  /// A sampled record represents several calls, but only one was timed. Returns the earliest time
+  /// at which the others may have begun: the end of the function's previous record in this thread,
+  /// or the begin of the thread's first calls. Call it before take(), with the same arguments.
   Nanos earliest(std::uint32_t thread, FunctionId function, Nanos begin, Nanos since) const;
 
   /// A span of time in which a thread may have made calls of a function that have no record.
@@ -77,8 +77,8 @@ class TimeEstimate {
     Nanos begin = 0;
     Nanos end = 0;
   };
-  /// For each thread that has a record of the function: the span after its last record of the
-  /// function, in which of_unrecorded() sees free time.
+  /// Returns a span for each thread that has a record of the function. The span begins after the
+  /// thread's last record of the function. of_unrecorded() looks for free time in these spans.
   std::vector<Span> unrecorded_spans(FunctionId function, Nanos until) const;
 
   /// Time in ns of `calls` calls that have no record. It is `calls` times the mean time of the

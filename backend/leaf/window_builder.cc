@@ -12,7 +12,7 @@ namespace {
 using capture::Record;
 using capture::RecordKind;
 
-// About what a row takes when encoded.
+// Approximate size of an encoded row.
 constexpr std::size_t kRowBytes = 160;
 constexpr std::size_t kPairBytes = 40;
 constexpr std::size_t kOpenBytes = 48;
@@ -65,7 +65,7 @@ void WindowBuilder::clear() {
   ended_in_.clear();
 }
 
-// How many completions of one call stand from `first` on.
+// Returns the number of completions of one call, from `first` on.
 std::size_t WindowBuilder::group_at(std::span<const TimedRecord> records, std::size_t first) {
   const Record& of = records[first].record;
   std::size_t end = first;
@@ -116,7 +116,7 @@ void WindowBuilder::add_group(Process& process, Lane lane, std::span<const Timed
   for (const TimedRecord& timed : group) add_one(process, lane, timed, sharing);
 }
 
-// How many receives share the time of a call is known only with its last part.
+// The number of receives that share the time of a call is known only after the last part.
 WindowBuilder::LargeGroup* WindowBuilder::find_large(Process& process, Lane lane,
                                                      const TimedRecord& first, bool goes_on) {
   const Record& of = first.record;
@@ -190,7 +190,7 @@ std::uint64_t WindowBuilder::count_time(Process& process, const TimedRecord& tim
   const auto duration = static_cast<std::uint64_t>(timed.end_ns - begin);
   std::uint64_t time = duration;
   if (calls > 1) {
-    // A successor does not know what its predecessor has counted before.
+    // A successor does not know which time its predecessor has counted before the begin.
     const Nanos since = thread.is_resumed ? begin : begin_ns();
     const Nanos from = process.times.earliest(timed.record.thread, function, begin, since);
     time = process.times.take(timed.record.thread, function, begin, timed.end_ns, calls, since);
@@ -211,8 +211,7 @@ WindowBuilder::ThreadTime& WindowBuilder::thread_of(Process& process, std::uint3
   return process.threads[number];
 }
 
-// Counts time of calls from one instant to another, cut at the borders of slices. `row` is as
-// above.
+// Counts the time of calls between two instants, cut at the borders of slices. `row` is as above.
 void WindowBuilder::charge(wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to) {
   from = std::max<Nanos>(0, from);
   if (from >= to) return;
@@ -241,8 +240,8 @@ void WindowBuilder::charge_earlier(const wire::ProfileRow& row, ThreadTime& thre
   }
 }
 
-// Estimated time of calls that were made somewhere from one instant to another. Returns how much of
-// it there was room for. `charged_until` may be behind `to`: the timed call was open for long.
+// Counts the estimated time of calls that were made between two instants. Returns the part for
+// which there was free time. `charged_until` may be behind `to`: the timed call was open for long.
 std::uint64_t WindowBuilder::spread(wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to,
                                     Nanos charged_until, std::uint64_t time) {
   if (from >= to) return 0;
@@ -305,7 +304,7 @@ void WindowBuilder::resume(Lane lane, std::uint32_t thread, Nanos charged_until)
   ThreadTime& of = thread_of(process(lane), thread);
   of.charged_until = std::max(of.charged_until, charged_until);
   of.is_resumed = true;
-  of.room.restart(charged_until);  // What was counted before it is not known.
+  of.room.restart(charged_until);  // Earlier counts are unknown.
 }
 
 void WindowBuilder::step_back(Nanos run_time) {
@@ -317,8 +316,8 @@ void WindowBuilder::step_back(Nanos run_time) {
   }
 }
 
-// Once for each step, so that a hostile thread cannot go back as often as it likes. Calls that
-// ended before the step still have times before it. They come first.
+// A thread follows a step only once, so that a hostile thread cannot go back repeatedly. Calls that
+// ended before the step still have times before the step. They come first.
 void WindowBuilder::follow_step(ThreadTime& thread, Nanos until) {
   if (until >= thread.charged_until) return;
   thread.has_step = false;

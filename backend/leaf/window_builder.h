@@ -77,11 +77,11 @@ class WindowBuilder {
   static constexpr std::size_t kLargestGroup = 1024;
 
   /// Maximum number of earlier slices that the time of one call is cut into: an hour of windows of
-  /// 250 ms. Time that is older counts in the oldest of them. Only an agent that was stopped for so
-  /// long, or a hostile process, has older time.
+  /// 250 ms. Older time counts in the oldest of them. Older time exists only if the agent was
+  /// stopped for more than an hour, or if a process is hostile.
   static constexpr std::uint64_t kMaxEarlierSlices = 14'400;
 
-  /// What happens if records of one thread overlap in time.
+  /// How to count records of one thread that overlap in time.
   enum class Overlap {
     kCountsTwice,  ///< An event source may define its threads as it likes.
     kCountsOnce,   ///< A thread's time is at most the time that has passed.
@@ -135,8 +135,9 @@ class WindowBuilder {
   /// Continues the work of another builder: the thread's calls were counted up to
   /// `charged_until`, and records of the thread were taken.
   void resume(Lane lane, std::uint32_t thread, Nanos charged_until);
-  /// The run's clock has stepped back: it goes on from `run_time`. Each thread counts from there
-  /// on, as soon as it has a record or a call of a time that was counted before the step.
+  /// Call it when the run's clock has stepped back and continues from `run_time`. A thread follows
+  /// the step at its first record or call with a time that was already counted before the step.
+  /// From then on, its time counts from `run_time` on.
   void step_back(Nanos run_time);
   /// Counts a call in which the process has died at `until`, and lists the call. It has no record.
   /// Its row is marked estimated, because the call might have taken longer.
@@ -172,7 +173,7 @@ class WindowBuilder {
  private:
   // A call whose completions are counted in parts. Its time is in no wait until share_time().
   struct LargeGroup {
-    std::uint64_t begin = 0, end = 0;  // As in its records.
+    std::uint64_t begin = 0, end = 0;  // As in the call's records.
     std::uint16_t function = 0;
     std::uint64_t time_ns = 0;  // 0 when it has been shared.
     std::uint64_t receives = 0;
@@ -267,7 +268,7 @@ class WindowBuilder {
   std::unordered_map<std::uint32_t, Process> processes_;  // By lane.
   Pairs<Traffic> matrix_;
   Pairs<Wait> waits_;
-  std::map<std::tuple<Lane, FunctionId, std::uint64_t>, Earlier> earlier_;  // The last is a slice.
+  std::map<std::tuple<Lane, FunctionId, std::uint64_t>, Earlier> earlier_;  // Third: slice.
   std::vector<wire::UnderWayRow> under_way_;
   std::vector<wire::UnderWayRow> ended_in_;  // Calls in which their processes have died.
 };

@@ -203,8 +203,8 @@ struct alignas(64) ThreadRing {
   std::uint64_t chunk_calls;   ///< Sum of `calls` of these records.
   /// Time of the run up to which the thread's calls are counted in the times of journalled windows.
   std::int64_t charged_ns;
-  /// When the last of the records ended that are in journalled windows, and in chunks; time of the
-  /// run.
+  /// End of the last record in journalled windows, and of the last record in journalled chunks.
+  /// Both are times of the run.
   std::int64_t window_end_ns;
   std::int64_t chunk_end_ns;
 

@@ -75,11 +75,12 @@ struct Report {
     double share = 0;        ///< Share of the time in MPI, 0 to 1.
     bool estimated = false;  ///< Some calls of the function were not timed.
   };
-  /// The time in MPI and the span of a rank: the time in which it was watched, from its first call
-  /// or its registration until its end or now, times the largest number of its threads that called
-  /// MPI at the same time (at most 64). `mpi_ns` is the sum over its threads. In files of older
-  /// agents the span is from the first to the last stored event, if all events are stored, else
-  /// from the first to the last window with a call of the rank.
+  /// The share of time that a rank spends in MPI. `mpi_ns` is the time in MPI, summed over the
+  /// rank's threads. `span_ns` is the time in which the rank was watched, multiplied by the largest
+  /// number of its threads that called MPI at the same time (at most 64). A rank is watched from
+  /// its first call or its registration until its end or now. Files of older agents do not have
+  /// these times: there the span is from the first to the last stored event, if all events are
+  /// stored, else from the first to the last window with a call of the rank.
   struct RankShare {
     Rank rank{};
     Nanos mpi_ns = 0, span_ns = 0;

@@ -29,7 +29,7 @@ struct RunSummary {
 /// folder cannot be read.
 Result<std::vector<std::string>> find_run_files(const std::string& folder);
 
-/// Reads the summary of a run, live or finished. Takes a few seconds at most. Fails as
+/// Reads the summary of a run, live or finished. Takes a few seconds at most. Fails like
 /// RunFile::open() and RunFile::query(), and with kCorrupt if the file has no run.
 Result<RunSummary> summarize_run(const std::string& path);
 

@@ -26,17 +26,19 @@ struct CallUnderWay {
   std::optional<Rank> peer = {};           ///< The other rank, if the call has exactly one.
   std::optional<std::uint32_t> comm = {};  ///< Identity of the communicator; nullopt: unknown.
   bool has_ended = false;                  ///< True if the process ended in this call.
-  /// True if the rank's host was lost in the middle of this call. Nobody knows whether it lasts.
+  /// True if the rank's host was lost in the middle of this call. It is not known whether the call
+  /// has returned since.
   bool is_host_lost = false;
-  /// True if the call still lasts, as far as is known.
+  /// True if the call had not returned at `at_ns` and nothing is known to have ended it since.
   bool lasts() const { return !has_ended && !is_host_lost; }
   /// How long the call has taken until `at_ns`.
   Nanos duration_ns() const { return at_ns > begin_ns ? at_ns - begin_ns : 0; }
 };
 
-/// Returns the mean duration of calls. Returns nullopt if `time_ns` is known to have time of calls
-/// that have not returned: there are no calls, or the mean would be longer than the longest call.
-/// Estimated times can make any mean longer than the longest call that was timed.
+/// Returns the mean duration of calls. Returns nullopt if there are no calls. Also returns nullopt
+/// if the mean would be longer than the longest call: then `time_ns` includes time of calls that
+/// have not returned. This check is left out for estimated times, because an estimated mean may be
+/// longer than the longest timed call.
 inline std::optional<Nanos> mean_duration(std::uint64_t calls, Nanos time_ns, Nanos max_ns,
                                           bool is_estimated) {
   if (calls == 0) return std::nullopt;

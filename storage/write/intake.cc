@@ -7,7 +7,7 @@
 namespace xylem::storage {
 namespace {
 
-// As many as a front end can number.
+// Maximum number of leaves to which a front end gives ids.
 constexpr std::uint64_t kMaxLeaves = 1u << 20;
 
 Result<void> refuse(const wire::PacketId& id, const std::string& why) {

@@ -1,5 +1,5 @@
-// The store of tests, and the model that the real one must agree with: plain maps, and a commit
-// that copies them all. Slow and obvious on purpose. What no test can ask a Store for (names,
+// The store for tests, and the model with which the real store is compared. It has plain maps, and
+// a commit copies all of them: slow and obvious on purpose. Data that a Store cannot return (names,
 // clocks, links) is not kept.
 
 #include <algorithm>
@@ -22,10 +22,10 @@ struct Process {
   wire::WorldKey world_key{};
   Rank rank{};
   std::optional<std::uint64_t> account_wave;
-  wire::AccountRow account;  ///< The newest.
+  wire::AccountRow account;  ///< The newest account.
   std::uint64_t stored = 0;
   std::uint64_t given_up = 0;  ///< In tombstones that name the process.
-  std::uint64_t closed = 0;    ///< Reported, and given up with its host at the end.
+  std::uint64_t closed = 0;    ///< Reported, and lost with its host at the end.
 };
 
 }  // namespace
@@ -40,8 +40,8 @@ struct MemoryRun::State {
   std::map<std::pair<StreamId, std::uint64_t>, IntervalSet> sources_of_wave;
   std::map<std::pair<LeafId, Lane>, IntervalSet> records;
   std::map<std::pair<LeafId, Lane>, IntervalSet> samples;
-  std::map<StreamId, std::map<LeafId, IntervalSet>> waves;  ///< Of the run's streams.
-  std::map<LeafId, std::uint64_t> given_up;                 ///< Of tombstones that do not.
+  std::map<StreamId, std::map<LeafId, IntervalSet>> waves;  ///< Waves of the run's streams.
+  std::map<LeafId, std::uint64_t> given_up;  ///< Calls in tombstones that name no process.
   std::set<LeafId> lost_hosts;
 };
 
@@ -53,7 +53,7 @@ class MemoryStore final : public Store {
  public:
   explicit MemoryStore(MemoryRun& run)
       : run_(run), epoch_(++run.front_ends_), now_(*run.committed_) {}
-  /// A run that nobody else opens.
+  /// A run that no other store opens.
   explicit MemoryStore(std::unique_ptr<MemoryRun> own) : MemoryStore(*own) {
     own_ = std::move(own);
   }
@@ -203,8 +203,8 @@ class MemoryStore final : public Store {
     return {};
   }
 
-  // Waves of the run's streams, one after the other. A tombstone may stand for very many: of it all
-  // that is new is taken at once.
+  // Handles the waves of a run's stream one after the other. A tombstone may cover very many waves,
+  // so all its new waves are taken at once.
   PutOutcome put_waves(const wire::Packet& packet) {
     const wire::PacketId& id = packet.id;
     auto& known = now_.waves[id.stream];

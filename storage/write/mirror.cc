@@ -13,7 +13,7 @@
 namespace xylem::storage {
 namespace {
 
-/// Between two looks at the clock: 1 MiB with pages of 16 KiB.
+/// Pages between two readings of the clock: 1 MiB with pages of 16 KiB.
 constexpr int kPagesAStep = 64;
 
 std::string beside(const std::string& path) { return path + ".copying"; }
@@ -61,7 +61,8 @@ Result<void> Mirror::start() {
     give_up();
     return opened;
   }
-  // Nobody else opens this file, and a copy that breaks off is thrown away: no locks, no journal.
+  // No other process opens this file, and an unfinished copy is removed. So locks and a journal are
+  // not needed.
   copy_.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF");
   if (auto prepared = copy_.take(); !prepared) {
     give_up();
@@ -77,7 +78,7 @@ Result<void> Mirror::start() {
 Result<void> Mirror::take_place() {
   const int code = sqlite3_backup_finish(std::exchange(backup_, nullptr));
   if (code != SQLITE_OK) return unexpected(sqlite_error(copy_.handle(), code, path_));
-  // The header came over with the pages and still says WAL.
+  // The header was copied with the pages and still says WAL.
   copy_.execute("PRAGMA journal_mode = DELETE");
   if (auto changed = copy_.take(); !changed) return changed;
   copy_.close();

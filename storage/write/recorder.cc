@@ -158,7 +158,7 @@ Recorded record_now(Store& store, Batch batch) {
   if (batch.gives_up) store.prepare_to_end();
   store.set_time(batch.at_ns);
   for (const Row& row : batch.rows) {
-    // What a failed put undid, the commit below reports.
+    // If a put fails, the commit below reports the rows that were undone.
     if (!put_row(store, row, done)) break;
   }
   std::optional<std::vector<AccountLine>> pending;

@@ -17,13 +17,13 @@
 namespace xylem::storage {
 namespace {
 
-// What a run is made for: processes, samples of services, waves of streams, and losses of them.
+// A run is empty if it has ended without processes, services, leaves of streams and losses.
 constexpr const char* kIsEmpty =
     "SELECT ended_ns IS NOT NULL AND NOT EXISTS (SELECT 1 FROM process)"
     " AND NOT EXISTS (SELECT 1 FROM service) AND NOT EXISTS (SELECT 1 FROM stream_leaf)"
     " AND NOT EXISTS (SELECT 1 FROM given_up) FROM run";
 
-// Of a file that cannot be read, or is of a version that has other tables, that is not known.
+// Returns false if this is not known: the file is unreadable, or its version has other tables.
 bool is_known_to_be_empty(const std::string& path) {
   constexpr Nanos kPatience = 2 * kSecond;
   auto run = RunFile::open(path);
@@ -38,7 +38,8 @@ bool is_file(const std::string& path) {
   return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
 }
 
-// The log goes first: where the file is its log is too. Its index is made anew by whoever reads.
+// The log is moved first, so it is already there when the file appears under the new name. The next
+// reader makes the log's index again.
 Result<void> move_database(const std::string& from, const std::string& to) {
   ::unlink((from + "-shm").c_str());
   for (const char* suffix : {"-wal", "-journal", ""}) {

@@ -1,6 +1,6 @@
-// The numbers of a subject at a time are one row, as JSON text: any SQLite client opens it through
-// the views, and a number takes 2 to 8 bytes, where a row of its own takes 20
-// (docs/performance.md has the measurement).
+// All numbers of a subject at one time are one row, as JSON text. Any SQLite client can read them
+// through the views. A number takes 2 to 8 bytes; a separate row would take 20 (docs/performance.md
+// has the measurement).
 
 #include <charconv>
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace xylem::storage {
 namespace {
 
-/// As SQLite reads it without help of ours: `[0,-3,null,0.25]`.
+/// Returns JSON that SQLite can read by itself: `[0,-3,null,0.25]`.
 std::string to_json(const std::vector<double>& numbers) {
   std::string text = "[";
   char digits[32];
@@ -20,7 +20,7 @@ std::string to_json(const std::vector<double>& numbers) {
     if (std::isnan(number)) {
       text += "null";
     } else if (std::isinf(number)) {
-      text += number > 0 ? "9e999" : "-9e999";  // Beyond all numbers: SQLite makes it infinite.
+      text += number > 0 ? "9e999" : "-9e999";  // Too large for a double: SQLite reads infinity.
     } else {
       const auto end = std::to_chars(digits, std::end(digits), number).ptr;
       text.append(digits, end);

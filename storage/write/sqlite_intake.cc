@@ -119,7 +119,7 @@ PutOutcome SqliteIntake::put(const wire::Packet& packet) {
     return {};
   }
   if (packet.id.stream == wire::kWindowStream || packet.tombstone) return put_by_sources(packet);
-  store_content(packet, open_payload(packet));  // A registration: state, always welcome.
+  store_content(packet, open_payload(packet));  // A registration is always stored.
   return {};
 }
 
@@ -177,7 +177,8 @@ void SqliteIntake::store_function(LeafId leaf, const wire::FunctionRow& row) {
   const std::string known = registration_.function_name.text(0);
   registration_.function_name.reset();
   if (known == row.name) return;
-  // Two leaves use one number for two functions: this leaf's gets a number of its own here.
+  // Two leaves use the same number for two functions. The function of this leaf gets another number
+  // here.
   if (!registration_.alias.first(leaf, row.id, row.name)) return;
   const std::int64_t number = registration_.alias.integer(0);
   registration_.alias.reset();
@@ -186,7 +187,8 @@ void SqliteIntake::store_function(LeafId leaf, const wire::FunctionRow& row) {
   if (!named) add_function(number, row);
 }
 
-// Summaries know what was waiting by the functions that had a class when they were made.
+// Summaries count the waiting only of functions whose class was known when they were made. So if a
+// waiting function comes later, they are made again.
 void SqliteIntake::add_function(std::int64_t number, const wire::FunctionRow& row) {
   const char* const kind = wire::function_class_name(row.function_class);
   registration_.function.run(number, row.name, kind);
@@ -205,7 +207,7 @@ void SqliteIntake::store_process(LeafId leaf, const wire::ProcessRow& row) {
   if (registration_.world.first(key)) {
     world = registration_.world.integer(0);
     registration_.world.reset();
-    // The first rank may have been one that cannot be watched, which knows neither for certain.
+    // The first rank may have been unwatched. Then size and MPI library are not certain.
     registration_.grown_world.run(world, row.world_size, row.mpi_library);
   } else if (registration_.new_world.first(key, row.world_size, row.mpi_library, row.program)) {
     world = registration_.new_world.integer(0);
@@ -305,7 +307,7 @@ void SqliteIntake::store_loss(const wire::Packet& packet, std::optional<std::uin
   std::optional<LeafId> leaf;
   if (id.sources.count() == 1) leaf = LeafId{static_cast<std::uint32_t>(first_source)};
 
-  // Of a chunk; those of a window are many, see store_tombstone().
+  // A chunk has one process. A window has many, see store_tombstone().
   std::optional<ProcessId> process;
   if (leaf && id.lane != kLeafLane) process = process_of(*leaf, id.lane);
   loss_.given_up.run(id.stream, id.sources.to_string(), leaf, process, id.wave, id.wave_end, calls,

@@ -1,9 +1,9 @@
 // The store in a SQLite file: one transaction from the first put after a commit to the next commit.
 //
-// WAL with synchronous=NORMAL loses no consistency in any crash, and no committed data unless the
-// machine itself stops; what was acknowledged in those last moments is then gone with its host's
-// journals. `cache_spill` is off, so that nothing reaches the disk before the commit and a full
-// disk shows there, once, where it can be undone.
+// With WAL and synchronous=NORMAL, the file is consistent after any crash. Committed data is lost
+// only if the machine itself stops: then the last commits are missing, and the leaves have already
+// dropped this data. `cache_spill` is off: nothing is written to the disk before the commit, so a
+// full disk is noticed only there, where it can be undone.
 
 #include <memory>
 #include <optional>
@@ -30,23 +30,26 @@ namespace {
 /// Enough for the last windows, tombstones and the end of a run of thousands of ranks.
 constexpr std::size_t kReserveBytes = 2u << 20;
 constexpr Nanos kSumUpPause = 30 * kSecond;
-/// At the end of a run, for what a former front end of an older version has left.
+/// Maximum time for summaries at the end of a run, which a front end of an older version may have
+/// left.
 constexpr Nanos kSumUpPatience = 5 * kSecond;
 constexpr Nanos kMirrorEvery = 60 * kSecond;
 constexpr Nanos kMirrorSlice = 50 * kMillisecond;
 constexpr Nanos kMirrorAtOnce = 3600 * kSecond;
 static_assert(kApplicationId == 0x78796c6d && kBusyPatienceMs == 2000, "kSettings names them");
 
-/// Larger pages than the default: a chunk of 24 KB is then two pages, not six. Whose file it is
-/// stands in the file itself before there is a log, so that claim_file knows it after any crash.
+/// Pages are larger than the default, so a chunk of 24 KB takes two pages instead of six. The
+/// application id is written to the file before there is a log, so claim_file recognises the file
+/// after any crash.
 constexpr const char* kSettings =
     "PRAGMA page_size = 16384; PRAGMA application_id = 0x78796c6d;"
     "PRAGMA busy_timeout = 2000; PRAGMA cache_spill = OFF; PRAGMA cache_size = -16384;"
     "PRAGMA journal_size_limit = 67108864;"
     "PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF";
 
-/// A tombstone a process and stream, without a wave: for all of it that is not stored. Chunks may
-/// be here whose number came too late. Told again, by a successor, it is made anew.
+/// Makes tombstones without a wave for reported data of lost hosts and programs that is not stored.
+/// A host may have stored more events than it had reported, because a report comes after its
+/// chunks. If a successor runs this again, the tombstones are computed again.
 constexpr const char* kCloseLostHosts = R"sql(
 DELETE FROM given_up WHERE wave IS NULL;
 UPDATE process SET closed_calls = 0, closed_events = 0, closed_event_calls = 0;
@@ -98,11 +101,11 @@ class SqliteStore final : public Store {
   }
   ~SqliteStore() override;
 
-  /// What failed while its statements were prepared.
+  /// The failure, if a statement could not be prepared.
   Result<void> ready() { return connection_.take(); }
-  /// Before the file is removed: the destructor makes no copy of it.
+  /// Call it before the file is removed: then the destructor makes no copy.
   void abandon() { mirror_.reset(); }
-  /// Tells of what goes beyond these limits; before anything is put.
+  /// Starts the alerts with these limits. Call it before the first put.
   void watch(const AlertLimits& limits) { intake_.alerts().begin(limits); }
 
   Result<void> begin_run(const RunFacts& facts) override;
@@ -126,15 +129,16 @@ class SqliteStore final : public Store {
   StorePlace& place() const { return parts_->place; }
   static Result<std::vector<AccountLine>> account_by(Connection& reader);
   Result<void> begin_transaction();
-  /// After statements of a put: undoes everything when one failed.
+  /// Call it after the statements of a put. Undoes everything if one of them has failed.
   Result<void> settle_put(std::size_t bytes);
   void roll_back();
-  /// Begins a transaction beside those of puts; false, and it is undone, when another front end has
-  /// taken over.
+  /// Begins a transaction that is not for puts. If another front end has taken over, undoes it and
+  /// returns false.
   bool begin_as_newest();
-  /// In a transaction of its own: that it fails takes nothing away.
+  /// Writes summaries in a separate transaction, so a failure loses no data.
   void sum_up(bool is_last);
-  /// The same; what is not written now is written with the next ones.
+  /// Writes alerts in a separate transaction. After a failure they are written with the next
+  /// alerts.
   void write_alerts();
   void advance_mirror();
   Result<void> finish_mirror();
@@ -147,22 +151,22 @@ class SqliteStore final : public Store {
   Statement begin_{connection_, "BEGIN IMMEDIATE"};
   Statement commit_{connection_, "COMMIT"};
   WriteAheadLog log_;
-  std::uint64_t front_ends_;  ///< Of the run, this one included.
+  std::uint64_t front_ends_;  ///< Front ends of the run, including this one.
   std::optional<Mirror> mirror_;
   Reserve reserve_;
   Nanos mirrored_at_ns_ = 0;
-  Nanos sums_up_at_ns_ = 0;  ///< Not before.
+  Nanos sums_up_at_ns_ = 0;  ///< Earliest time of the next summaries.
   std::size_t pending_bytes_ = 0;
   bool in_transaction_ = false;
-  bool is_ending_ = false;  ///< Room is for the end alone.
+  bool is_ending_ = false;  ///< The remaining disk space is only for the end.
   bool ended_ = false;
   bool superseded_ = false;
-  std::optional<Error> undone_because_;  ///< A put failed; the next commit says so.
+  std::optional<Error> undone_because_;  ///< Failure of a put; the next commit returns it.
 };
 
 SqliteStore::~SqliteStore() {
   roll_back();
-  // Whoever has taken over writes the live file now, and copies it.
+  // If another front end has taken over, it writes the live file and copies it.
   if (mirror_ && !ended_ && !superseded_) {
     if (auto finished = finish_mirror(); !finished) {
       log(Level::kError, "store not copied; it stays where it was written",
@@ -239,7 +243,7 @@ Result<void> SqliteStore::begin_transaction() {
   if (undone_because_) return unexpected(*undone_because_);
   if (in_transaction_) return {};
   begin_.run();
-  // From here to the commit nobody else can write, and so not take over.
+  // From here until the commit no other process can write, so no other front end can take over.
   const bool newest = front_ends_ == 0 || succession_.is_newest(front_ends_);
   auto begun = connection_.take();
   if (begun && newest) {
@@ -292,7 +296,7 @@ Result<void> SqliteStore::commit() {
     in_transaction_ = false;
     pending_bytes_ = 0;
     const bool has_alerts = intake_.alerts().judge();
-    if (is_ending_) return {};  // They are written behind the end.
+    if (is_ending_) return {};  // They are written after the end.
     if (has_alerts) write_alerts();
     sum_up(false);
     log_.watch();
@@ -357,13 +361,13 @@ void SqliteStore::advance_mirror() {
 }
 
 Result<void> SqliteStore::finish_mirror() {
-  // A copy in the making has all that was committed: SQLite carries changes over.
+  // An unfinished copy also gets later commits, because SQLite adds them.
   if (auto whole = mirror_->step(kMirrorAtOnce); !whole) {
     return unexpected(whole.error().code,
                       whole.error().message + "; the whole run stands in " + place().live.path);
   }
   mirror_.reset();
-  place().remove_live();  // The open connection has no more use for the name.
+  place().remove_live();  // The open connection does not need the name.
   place().live.path = place().target;
   place().live_folder.clear();
   return {};
@@ -391,7 +395,7 @@ Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
 }
 
 Result<std::vector<AccountLine>> SqliteStore::account() {
-  // On a connection of its own, so that what is not yet committed does not show.
+  // Uses a separate connection, so that uncommitted data is not visible.
   Connection reader;
   if (auto opened = reader.open(place().live.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
                                 place().target);
@@ -433,7 +437,7 @@ Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options) {
   parts->fold = options.fold;
   parts->log_bytes = options.log_bytes;
   Connection& connection = parts->connection;
-  const StorePlace& claimed = parts->place;  // It stays where it is when the store owns the parts.
+  const StorePlace& claimed = parts->place;  // Also valid after the store owns the parts.
   const auto give_up = [&claimed](const Error& error) {
     remove_database(claimed.target);
     claimed.remove_live();

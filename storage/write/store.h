@@ -119,9 +119,9 @@ struct PutOutcome {
   };
   Kind kind = Kind::kStored;
   IntervalSet missing;
-  /// Set only for packets of the run's streams in which the waves need different treatment.
-  /// `settled` has the parts to acknowledge; `again` has the parts to resend, marked `alone`. If
-  /// both lists are empty, `kind` applies to the whole packet.
+  /// Set only for a packet of one of the run's streams, and only if its waves have different
+  /// outcomes. `settled` has the parts to acknowledge; `again` has the parts to resend, marked
+  /// `alone`. If both lists are empty, `kind` applies to the whole packet.
   std::vector<wire::PacketId> settled{}, again{};
 };
 
@@ -208,8 +208,8 @@ class Store {
   /// unknown.
   ///
   /// Also closes the accounts of lost hosts and lost programs. A lost host may have reported calls,
-  /// events, samples and waves that are not stored, a lost program waves. This data now counts as
-  /// lost. So captured = stored + lost is true for them too.
+  /// events, samples and waves that are not stored. A lost program may have reported such waves.
+  /// This data now counts as lost. So captured = stored + lost is true for them too.
   ///
   /// If earlier data cannot be committed, the end is still written, and the failure is returned.
   /// Nothing may be put after end_run().

@@ -173,7 +173,7 @@ Result<StorePlace> claim_place(const std::string& path, bool overwrite, long pre
     return place;
   }
 
-  // The live file first: if it cannot be made, an earlier run at `path` stays.
+  // Makes the live file first. If this fails, an earlier run at `path` stays.
   auto folder = make_live_folder();
   if (!folder) return unexpected(folder.error());
   place.live_folder = *folder;

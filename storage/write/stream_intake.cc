@@ -183,7 +183,7 @@ std::vector<StreamIntake::Contributor> StreamIntake::contributors_of(const wire:
   return contributors;
 }
 
-// Mostly all is new or all is known; else each wave is judged by itself.
+// Usually all waves are new or all are known. Otherwise each wave is checked separately.
 PutOutcome StreamIntake::put_each(const wire::PacketId& id, const std::vector<wire::Fields>& waves,
                                   std::vector<Contributor>& contributors) {
   const IntervalSet range = IntervalSet::range(id.wave, id.wave_end);
@@ -227,7 +227,7 @@ PutOutcome StreamIntake::put_each(const wire::PacketId& id, const std::vector<wi
   return outcome;
 }
 
-// A tombstone is of one leaf; what of it is known stays as it is, however much it stands for.
+// A tombstone has one leaf. Its known waves stay as they are; all other waves count as lost.
 PutOutcome StreamIntake::put_lost(const wire::PacketId& id, const std::string& reason,
                                   std::vector<Contributor>& contributors) {
   const IntervalSet range = IntervalSet::range(id.wave, id.wave_end);
@@ -249,7 +249,7 @@ PutOutcome StreamIntake::put_lost(const wire::PacketId& id, const std::string& r
   return outcome;
 }
 
-// `known` is what lies near just these waves.
+// `known` has the ranges near these waves.
 void StreamIntake::note(Contributor& contributor, std::uint64_t first, std::uint64_t end) {
   seen_.insert(contributor.id, first, end, contributor.known);
 }
@@ -266,7 +266,7 @@ void StreamIntake::store_wave(StreamId stream, std::uint64_t wave, const Interva
                 wire::encode_fields(state), json);
 }
 
-// False when there is none yet, or when they do not fit.
+// Returns false if there is no part yet, or if the two parts cannot be merged.
 bool StreamIntake::merge_into_first(StreamId stream, std::uint64_t wave, const IntervalSet& sources,
                                     const wire::Fields& state) {
   if (!first_part_.first(stream, wave)) return false;
@@ -284,7 +284,7 @@ bool StreamIntake::merge_into_first(StreamId stream, std::uint64_t wave, const I
 
 void StreamIntake::put_account(const wire::Packet& packet) {
   const auto account = wire::decode_waves(packet.payload, 1);
-  if (!account) return;  // Of a stranger: the leaf's waves are stored, its account stays open.
+  if (!account) return;  // Invalid: the account stays open; waves are stored.
   const auto* streams = account->front().find_as<std::vector<std::uint64_t>>(wire::kAccountStreams);
   const auto* sent = account->front().find_as<std::vector<std::uint64_t>>(wire::kAccountSent);
   if (streams == nullptr || sent == nullptr || streams->size() != sent->size()) return;

@@ -74,7 +74,7 @@ void read_processes(Connection& connection, Past& past) {
   }
 }
 
-// One more front end has opened the run; what the former ones said of its end does not hold.
+// Counts one more front end. The run's end that a former front end has written is no longer valid.
 void raise(Connection& connection, const std::string& run_id, Past& past) {
   Statement run(connection, "SELECT run_id FROM run");
   if (!run.first()) {

@@ -1,5 +1,5 @@
-// A slot is summed up when windows of it hardly come any more: two windows after its end. What
-// comes later all the same is summed up with the next slot, as a part of its own.
+// A slot is summed up two windows after its end, because later windows are rare. If a later window
+// comes, it is summed up with the next slot, as a separate part.
 
 #include <algorithm>
 #include <map>
@@ -12,15 +12,15 @@ namespace xylem::storage {
 namespace {
 
 constexpr std::uint64_t kMaxRows = 1u << 17;
-/// A run that has no more is read as quickly without summaries.
+/// A run with at most this many rows can be read as quickly without summaries.
 constexpr std::uint64_t kFewRows = 4096;
 constexpr std::uint64_t kMaxLowerRows = 2048;
-/// Slots and blocks of a batch: each takes some 40 KB and more.
+/// Maximum number of slots and blocks in a batch. Each takes 40 KB or more.
 constexpr std::size_t kMaxSummaries = 512;
-/// Rows that are found by one entry of window_span: about a millisecond to read.
+/// Number of rows for one entry of window_span. Reading them takes about a millisecond.
 constexpr std::int64_t kSpanRows = 8192;
 constexpr Nanos kLateWindows = 2;
-/// Times beyond are cut: nothing overflows when they are widened to slots.
+/// Limit for times, so that extending them to whole slots does not overflow.
 constexpr Nanos kMaxNs = std::numeric_limits<Nanos>::max() / 8;
 
 Nanos bounded(std::int64_t ns) { return std::clamp<Nanos>(ns, -kMaxNs, kMaxNs); }
@@ -120,7 +120,7 @@ void Summarizer::read_waiting() {
 
 void Summarizer::advance(bool is_last) {
   is_behind_ = false;
-  if (window_ns() <= 0) return;  // Nobody knows how long a window is: rows are all there is.
+  if (window_ns() <= 0) return;  // The length of windows is unknown: there are only rows.
   if (!sum_up_rows(is_last)) return;
   for (int level = 1; level < kSummaryLevels; ++level) sum_up_level(level);
 }
@@ -170,12 +170,12 @@ bool Summarizer::sum_up_rows(bool is_last) {
 
   const std::int64_t before = done(0);
   if (is_last && before == 0 && pending_rows_ < kFewRows) {
-    complete_ns_[0] = std::max(complete_ns_[0], complete);  // Or it would be due for ever.
+    complete_ns_[0] = std::max(complete_ns_[0], complete);  // Otherwise it would stay due.
     return false;
   }
   std::int64_t upto = before;
   std::int64_t span_after = before;
-  std::optional<std::pair<Nanos, Nanos>> span;  // Of begins.
+  std::optional<std::pair<Nanos, Nanos>> span;  // Earliest and latest begin.
   const auto end_span = [&] {
     if (span) span_.run(span_after, upto, span->first, span->second);
     span_after = upto;
@@ -207,7 +207,7 @@ bool Summarizer::sum_up_rows(bool is_last) {
   return true;
 }
 
-// The same from the rows of the level below, whose slots are this one's cells.
+// Does the same with the rows of the level below. Its slots are the cells of this level.
 void Summarizer::sum_up_level(int level) {
   Batch batch;
   batch.slot_ns = window_ns_ * windows_of_cell(level + 1);
@@ -245,7 +245,7 @@ void Summarizer::sum_up_level(int level) {
     upto = lower_.integer(0);
     ++taken;
   }
-  // When it is cut short, the rest comes with the next batch.
+  // If a limit was reached, the rest comes with the next batch.
   if (taken < kMaxLowerRows && batch.summaries.size() < kMaxSummaries) {
     complete_ns_[level] = complete;
   }

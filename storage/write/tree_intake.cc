@@ -5,7 +5,7 @@
 namespace xylem::storage {
 namespace {
 
-/// Of all links together: those of a thousand hosts for an hour are 20 MB.
+/// Maximum for all links together. An hour of a thousand hosts takes 20 MB.
 constexpr Nanos kSamplesPerSecond = 100;
 
 }  // namespace
@@ -57,7 +57,7 @@ void TreeIntake::put_link(const wire::LinkReport& report, Nanos at_ns) {
   keep_sample(report, at_ns);
 }
 
-// Nodes of a large tree take turns, so that the past of an idle one stays small.
+// In a large tree, each node's samples are kept less often, so the history stays small.
 void TreeIntake::keep_sample(const wire::LinkReport& report, Nanos at_ns) {
   const auto [last, is_first] = sampled_.try_emplace(report.node, at_ns);
   const Nanos interval = static_cast<Nanos>(sampled_.size()) * kSecond / kSamplesPerSecond;

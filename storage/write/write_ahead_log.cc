@@ -10,7 +10,8 @@
 
 namespace xylem::storage {
 
-// On a full disk there is often no room to fold, and a try would use up what is left.
+// On a full disk there is often no room to fold the log, and an attempt would use up the remaining
+// space.
 void WriteAheadLog::fold_if_it_fits() {
   Statement sizes(connection_,
                   "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
@@ -22,8 +23,8 @@ void WriteAheadLog::fold_if_it_fits() {
   static_cast<void>(connection_.take());  // The log stays as it is.
 }
 
-// SQLite folds the log by itself, but begins it anew only at a moment without readers. Those who
-// come again and again leave one if they are waited for; one who stays does not.
+// SQLite folds the log by itself, but restarts it only at a moment without readers. With short
+// readers there is such a moment after a wait. With a reader that stays there is none.
 void WriteAheadLog::watch() {
   constexpr Nanos kLooks = 1 * kSecond;
   constexpr int kPatienceMs = 50;
@@ -50,16 +51,17 @@ void WriteAheadLog::stop_folding() {
   static_cast<void>(connection_.take());
 }
 
-// First the log is folded in, so that the file is whole by itself: that waits for as long as a
-// question of a view may take. Then one plain file is easier to carry about, but needs a moment
-// without readers: with some who stay it is left as it is.
+// First folds the log, so that the file is complete without the log. This waits as long as a query
+// of a view may take. Then makes one plain file, which is easier to copy. This needs a moment
+// without readers. If readers stay, the log file stays.
 void WriteAheadLog::become_plain_file() {
   constexpr Nanos kFoldPatience = 12 * kSecond;
   constexpr Nanos kPlainPatience = kSecond / 2;
   constexpr auto kBetween = std::chrono::milliseconds(5);
   std::string why = "somebody reads it";
   bool is_full = false;
-  // False where a reader is in the way; nothing where it fails: that seldom passes by waiting.
+  // Returns false if a reader prevents it. Returns nullopt after a failure, since waiting seldom
+  // helps then.
   const auto says = [&](const char* sql, const char* expected) -> std::optional<bool> {
     Statement statement(connection_, sql);
     const bool is_so = statement.first() && statement.text(0) == expected;
@@ -69,7 +71,8 @@ void WriteAheadLog::become_plain_file() {
     is_full = is_full || (!asked && asked.error().code == Code::kExhausted);
     return asked ? std::optional(is_so) : std::nullopt;
   };
-  // Two bytes of the first page: with the old ones and without a log the file is as whole.
+  // This changes two bytes of the first page. With the old bytes and without a log, the file is
+  // complete too.
   const auto is_plain_now = [&] {
     connection_.execute(kWaitForNoDisk);
     const bool is_plain = says("PRAGMA journal_mode = DELETE", "delete") == true;

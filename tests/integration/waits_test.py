@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Wait states of programs whose waits are known: each rank, cause, kind and function within 2 % of what the program's own clock says.
+The programs are the patterns of tests/support/mpi/waits.c."""
+
+import collections
+import unittest
+
+from harness import WholeSystemTest, mpirun
+
+RANKS = range(4)
+RECEIVING = {"MPI_Recv", "MPI_Wait", "MPI_Waitall", "MPI_Sendrecv"}
+SENDING = {"MPI_Send", "MPI_Ssend", "MPI_Sendrecv"}
+BLOCKING_SENDS = {"MPI_Send", "MPI_Ssend"}
+POSTING = {"MPI_Recv", "MPI_Irecv", "MPI_Sendrecv"}
+RING = [(rank, (rank + 1) % 4) for rank in RANKS]
+# The channels of a pattern: sender and receiver.
+CHANNELS = {"late_sender": [(0, 1)], "late_sender_wait": [(0, 1)], "late_senders_waitall": [(1, 0), (2, 0)],
+            "late_receiver": [(0, 1)], "late_receiver_large": [(0, 1)], "slow_rank_in_ring": RING,
+            "chain": [(0, 1), (1, 2), (2, 3)]}
+COLLECTIVES = {"MPI_Barrier": [RANKS], "MPI_Allreduce": [RANKS], "MPI_Bcast": [RANKS], "MPI_Reduce": [RANKS],
+               "MPI_Alltoall": [(0, 1), (2, 3)]}
+ROOTS = {"MPI_Bcast": 3, "MPI_Reduce": 0}
+# The rank that all waits come from in the end.
+CULPRITS = {"slow_rank_in_ring": 2, "chain": 0}
+PATTERNS = [*CHANNELS, "late_at_barrier", "late_at_allreduce_in_turn", "late_root", "early_root", "late_in_pairs"]
+
+Call = collections.namedtuple("Call", "function begin end")
+
+
+def read_log(path):
+    return [Call(name, int(begin), int(end)) for name, begin, end in (line.split() for line in path.read_text().splitlines())]
+
+
+class Truth:
+    """Who waited for whom, by the times that the ranks of a pattern wrote: (rank, cause, kind, function) -> ns."""
+
+    def __init__(self, pattern, logs):
+        self.waits = collections.Counter()
+        self.logs = logs
+        channels = CHANNELS.get(pattern, [])
+        for receiver in {receiver for _, receiver in channels}:
+            self.add_receives(receiver, [sender for sender, to in channels if to == receiver])
+        for sender, receiver in channels:
+            self.add_late_receivers(sender, receiver, channels)
+        for function, groups in COLLECTIVES.items():
+            for group in groups:
+                self.add_collectives(function, group)
+
+    def calls(self, rank, functions):
+        return [call for call in self.logs[rank] if call.function in functions]
+
+    def add(self, rank, cause, kind, call, until):
+        self.waits[rank, cause, kind, call.function] += max(0, min(call.end, until) - call.begin)
+
+    def add_receives(self, receiver, senders):
+        sends = {sender: self.calls(sender, SENDING) for sender in senders}
+        for k, call in enumerate(self.calls(receiver, RECEIVING)):
+            since = call.begin
+            for begin, sender in sorted((sends[sender][k].begin, sender) for sender in senders):
+                self.add(receiver, sender, "late_sender", Call(call.function, since, call.end), begin)
+                since = max(since, begin)
+
+    def add_late_receivers(self, sender, receiver, channels):
+        posts = self.calls(receiver, POSTING)
+        step = sum(to == receiver for _, to in channels) if any(p.function == "MPI_Irecv" for p in posts) else 1
+        for k, call in enumerate(self.calls(sender, BLOCKING_SENDS)):
+            post = posts[k * step].begin
+            if call.begin < post < call.end:
+                self.add(sender, receiver, "late_receiver", call, post)
+
+    def add_collectives(self, function, group):
+        calls = {rank: self.calls(rank, {function}) for rank in group}
+        for k in range(len(calls[group[0]])):
+            now = {rank: calls[rank][k] for rank in group}
+            last = max(group, key=lambda rank: now[rank].begin)
+            root = ROOTS.get(function)
+            for rank in group:
+                if root is None:
+                    self.add(rank, last, "wait_at_collective", now[rank], now[last].begin)
+                elif function == "MPI_Bcast" and rank != root:
+                    self.add(rank, root, "late_root", now[rank], now[root].begin)
+                elif function == "MPI_Reduce" and rank == root:
+                    self.add(rank, last, "early_root", now[rank], now[last].begin)
+
+
+class WaitsTest(WholeSystemTest):
+    def check(self, library, pattern):
+        prefix = self.folder / f"{pattern}.{library}"
+        store = self.run_job(mpirun(library, 4, "waits", pattern, prefix), "--detail", "trace",
+                             name=f"{pattern}-{library}.db")
+        truth = Truth(pattern, {rank: read_log(prefix.with_name(f"{prefix.name}.{rank}")) for rank in RANKS}).waits
+        stated = collections.Counter()
+        by_root = collections.Counter()
+        for row in store.rows("SELECT * FROM wait_state WHERE function NOT IN ('MPI_Finalize', 'MPI_Init')"):
+            self.assertEqual(row["world"], 0)
+            stated[row["rank"], row["cause_rank"], row["kind"], row["function"]] += row["time_ns"]
+            if row["function"] != "MPI_Barrier":
+                by_root[row["root_rank"]] += row["time_ns"]
+        total = sum(truth.values())
+        self.assertGreater(total, 200_000_000)
+        for key in set(truth) | set(stated):
+            # 2 %, and for waits that are next to nothing a thousandth of all.
+            self.assertLessEqual(abs(stated[key] - truth[key]), max(0.02 * truth[key], 0.001 * total),
+                                 f"{library} {pattern} {key}: {stated[key]} instead of {truth[key]}")
+        if pattern in CULPRITS:
+            self.assertGreater(by_root[CULPRITS[pattern]], 0.95 * sum(by_root.values()), (pattern, by_root))
+
+    def test_waits_of_known_programs_are_stated_with_their_cause(self):
+        for library in ("mpich", "openmpi"):
+            for pattern in PATTERNS:
+                with self.subTest(library=library, pattern=pattern):
+                    self.check(library, pattern)
+
+
+if __name__ == "__main__":
+    unittest.main()

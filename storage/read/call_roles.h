@@ -11,8 +11,8 @@ namespace xylem::storage {
 enum class CallRole : std::uint8_t {
   kOther,            ///< Does not wait for other ranks, or is not analysed and not counted.
   kPost,             ///< Posts a receive, or starts a request: MPI_Irecv, MPI_Imrecv, MPI_Start.
-  kSend,             ///< A blocking send that may wait: MPI_Send, MPI_Ssend, MPI_Rsend.
-  kReceive,          ///< A blocking receive: MPI_Recv, MPI_Mrecv.
+  kBlockingSend,     ///< A blocking send that may wait: MPI_Send, MPI_Ssend, MPI_Rsend.
+  kBlockingReceive,  ///< A blocking receive: MPI_Recv, MPI_Mrecv.
   kSendReceive,      ///< MPI_Sendrecv and MPI_Sendrecv_replace.
   kWait,             ///< MPI_Wait.
   kWaitSeveral,      ///< MPI_Waitall, MPI_Waitany, MPI_Waitsome.

@@ -1,4 +1,4 @@
-// The tables `event` and `completion` for any SQLite client:
+// The tables of events, messages and waits for any SQLite client:
 //
 //   sqlite3 run.db
 //   sqlite> .load PREFIX/lib/xylem/libxylem-sqlite
@@ -7,6 +7,7 @@
 #include <sqlite3ext.h>
 
 #include "storage/read/event_table_internal.h"
+#include "storage/read/wait_tables_internal.h"
 
 // The table of calls of the program that loads us: a global by SQLite's interface, written once.
 SQLITE_EXTENSION_INIT1
@@ -14,5 +15,6 @@ SQLITE_EXTENSION_INIT1
 extern "C" __attribute__((visibility("default"))) int sqlite3_xylemsqlite_init(
     sqlite3* database, char** /*error*/, const sqlite3_api_routines* api) {
   SQLITE_EXTENSION_INIT2(api)
-  return xylem::storage::register_event_tables(database, nullptr);
+  const int code = xylem::storage::register_event_tables(database, nullptr);
+  return code == SQLITE_OK ? xylem::storage::register_wait_tables(database) : code;
 }

@@ -19,6 +19,7 @@
 #include "base/saturating.h"
 #include "base/utf8.h"
 #include "storage/read/event_table_internal.h"
+#include "storage/read/wait_tables_internal.h"
 #include "storage/schema_internal.h"
 #include "storage/sqlite_internal.h"
 
@@ -212,6 +213,9 @@ Result<void> SqliteRunFile::connect() {
   if (!opened) return opened;
   sqlite3* const database = connection_.handle();
   if (const int code = register_event_tables(database, &counters_); code != SQLITE_OK) {
+    return unexpected(sqlite_error(database, code, path_));
+  }
+  if (const int code = register_wait_tables(database); code != SQLITE_OK) {
     return unexpected(sqlite_error(database, code, path_));
   }
   sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);

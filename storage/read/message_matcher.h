@@ -1,0 +1,165 @@
+#pragma once
+
+// Pairs the send and the receive of each message, by the numbers that the capture library gives to
+// messages (wire::kEventNumbered).
+//
+// A message is known by its world, communicator, source, destination, tag and number. Nothing is
+// guessed: a half without a number is never paired. A send whose destination is unknown or in
+// another world has no flag wire::kEventSend, so it is not a message here.
+//
+// The matcher keeps only halves whose other half it has not seen, and receives that are posted. It
+// gives up a receive when all sends that could belong to it have been read (see promise()). A send
+// is kept until the end, because nobody knows when its receive is completed.
+//
+// If two threads of a rank send on the same channel at overlapping times, the order in which MPI
+// numbered their messages is not known. The matcher then treats both messages as ambiguous: it
+// reports them and does not pair them. The same holds for two threads that receive. This is checked
+// for messages with consecutive numbers, in ranks that expect_threads() names. It takes the call
+// that posted a receive if the matcher knows this call, else the call that received. Two receives
+// that are posted at overlapping times but are completed one after the other are not noticed.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory_resource>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "wire/chunk.h"
+
+namespace xylem::storage {
+
+/// Number of a process, in the order of add_process().
+using ProcessIndex = std::uint32_t;
+
+/// Clocks of hosts are assumed to differ by less than this.
+constexpr Nanos kClockSlack = 1 * kSecond;
+
+/// The send or the receive of a message. Times are those of the call: of the call that sent, or of
+/// the call that received or completed the receive.
+struct MessageHalf {
+  Nanos begin_ns = 0, end_ns = 0;
+  /// When and by which thread the receive was posted: the begin of the call that received, or of
+  /// the MPI_Irecv, MPI_Imrecv or MPI_Start. nullopt for sends, and if that call is not known.
+  std::optional<Nanos> posted_ns;
+  std::uint64_t bytes = 0;
+  std::uint64_t call = 0;  ///< The caller's own number of the call, see MessageMatcher::add().
+  ProcessIndex process = 0;
+  std::uint32_t world = 0;
+  std::uint32_t comm = wire::kNoComm;
+  std::uint32_t source = 0, destination = 0;  ///< World ranks.
+  std::int32_t tag = wire::kNoTag;
+  std::uint32_t number = 0;  ///< Meaningless if `is_numbered` is false.
+  std::uint32_t thread = 0, posting_thread = 0;
+  FunctionId function{};
+  bool is_send = false;
+  bool is_numbered = false;
+};
+
+/// Why a half has no pair.
+enum class Unmatched : std::uint8_t {
+  kNotReceived,  ///< A send. Its receive was not completed, or the event of the receive is missing.
+  kNotSent,      ///< A receive. The event of its send is missing.
+  kNoNumber,     ///< The event has no number.
+  kAmbiguous,    ///< Two threads used the channel at overlapping times, see above.
+};
+constexpr std::size_t kUnmatchedReasons = 4;
+
+/// Receives the results. Each half is reported exactly once, in a pair or alone. All functions are
+/// called within functions of the matcher. They must not call the matcher.
+class MessageSink {
+ public:
+  virtual ~MessageSink() = default;
+  virtual void pair(const MessageHalf& send, const MessageHalf& receive) = 0;
+  virtual void unmatched(const MessageHalf& half, Unmatched reason) = 0;
+};
+
+/// Add all processes first. Then add events: the events of a process in the order of their records,
+/// those of different processes in any order. Call finish() at the end. To limit the memory, add
+/// the events of all processes in the order of time, and call promise() now and then. Not
+/// thread-safe. Borrows the sink.
+class MessageMatcher {
+ public:
+  explicit MessageMatcher(MessageSink& sink) : sink_(sink) {}
+
+  ProcessIndex add_process(std::uint32_t world, std::uint32_t rank);
+  /// Several threads of the process may send or receive. Call it before the first event.
+  void expect_threads(ProcessIndex process) { processes_[process].has_threads = true; }
+
+  /// Takes an event. Events without payload are ignored, except for those that post a receive
+  /// (`posts`: MPI_Irecv, MPI_Imrecv, MPI_Start). `call` is reported with the half.
+  void add(ProcessIndex process, const wire::Event& event, bool posts, std::uint64_t call = 0);
+
+  /// Promises that no later event of the process begins before `begin`. Promises may only grow.
+  void promise(ProcessIndex process, Nanos begin);
+  Nanos promised(ProcessIndex process) const { return processes_[process].promised; }
+
+  /// Reports all halves that are left. Call it once.
+  void finish();
+
+  /// True if a receive is posted and not completed, and was posted from `begin` to `end`.
+  bool has_posted(ProcessIndex process, Nanos begin, Nanos end) const;
+  /// The process with this rank; nullopt if it is unknown.
+  std::optional<ProcessIndex> find(std::uint32_t world, std::uint32_t rank) const;
+  /// Number of halves and posted receives in memory.
+  std::size_t in_flight() const;
+
+ private:
+  struct Key {
+    std::uint64_t world_comm = 0, ranks = 0, tag_number = 0;
+    bool operator==(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const noexcept;
+  };
+  struct Kept {
+    MessageHalf half;
+    bool is_ambiguous = false;
+  };
+  // A half of a process with several threads, until its neighbours are known.
+  struct Held {
+    MessageHalf half;
+    Nanos begin_ns = 0, end_ns = 0;  // When its number was taken.
+    std::uint32_t thread = 0;
+    bool is_ambiguous = false;
+  };
+  struct Post {
+    Nanos begin_ns = 0, end_ns = 0;
+    std::uint32_t thread = 0;
+  };
+  struct Awaited {
+    Key key;
+    Nanos end_ns = 0;
+  };
+  struct Process {
+    std::uint32_t world = 0, rank = 0;
+    bool has_threads = false;
+    Nanos promised = std::numeric_limits<Nanos>::min();
+    std::unordered_map<std::uint64_t, Post> posts;  // By request.
+    std::deque<Awaited> awaited;                    // Receives that wait for sends of this process.
+    std::map<std::pair<bool, Key>, Held> held;      // By side and message.
+  };
+  static Key key_of(const MessageHalf& half);
+  static std::uint64_t world_rank(std::uint32_t world, std::uint32_t rank) {
+    return std::uint64_t{world} << 32 | rank;
+  }
+  void take(Process& process, const MessageHalf& half, const Post& numbered_in);
+  void hold(Process& process, const MessageHalf& half, const Post& numbered_in);
+  void release(Process& process, Nanos before);
+  void match(const MessageHalf& half, bool is_ambiguous);
+  void give_up(Process& process);
+
+  MessageSink& sink_;
+  std::pmr::unsynchronized_pool_resource pool_;
+  std::pmr::unordered_map<Key, Kept, KeyHash> kept_{&pool_};
+  std::vector<Process> processes_;
+  std::unordered_map<std::uint64_t, ProcessIndex> by_rank_;
+};
+
+}  // namespace xylem::storage

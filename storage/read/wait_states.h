@@ -1,0 +1,162 @@
+#pragma once
+
+// Wait states: time in MPI calls in which a rank waited because another rank came late.
+//
+// Each wait state has a kind and a cause. The kinds are those of Scalasca (M. Geimer et al., "The
+// Scalasca performance toolset architecture", 2010):
+//
+//   late_sender         A receive began before its message was sent. The call waited from its begin
+//                       until the send began. The cause is the sender.
+//   late_receiver       A blocking send began before its receive was posted, and returned after
+//                       that. It waited from its begin until the receive was posted. The cause is
+//                       the receiver. A send that returned earlier was buffered and did not wait.
+//   wait_at_collective  In a synchronising collective, a rank waited until the last rank began.
+//                       The cause is the last rank.
+//   late_root           A rank waited in a broadcast or scatter until the root began.
+//   early_root          The root of a reduce or gather waited until the last other rank began. The
+//                       cause is that rank.
+//
+// No wait is longer than its call. If a call waits for several messages, it is charged for them in
+// the order in which they stopped being the reason: two messages that are sent 0.16 s and 4.19 s
+// after an MPI_Waitall began cost 0.16 s and 4.03 s.
+//
+// The direct cause of a wait may have waited itself. The root cause is found by following the
+// causes: at each moment of a wait, if the thread that causes it is in a wait state at this moment,
+// the cause of that wait state is followed, until a thread is not waiting. So in a ring with one
+// slow rank, the slow rank is the root cause of the waits of all others. One wait may have several
+// root causes, one after another.
+//
+// Not analysed: collectives that do not block and the waits for them; the sends that MPI_Wait and
+// its relatives complete; partitioned communication; MPI_Scan, MPI_Exscan and collectives on
+// neighbours; MPI_Probe. Calls that are not analysed are counted, see WaitCoverage.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "storage/read/call_roles.h"
+#include "storage/read/message_matcher.h"
+#include "wire/chunk.h"
+
+namespace xylem::storage {
+
+enum class WaitKind : std::uint8_t {
+  kLateSender,
+  kLateReceiver,
+  kWaitAtCollective,
+  kLateRoot,
+  kEarlyRoot,
+};
+/// "late_sender", "late_receiver", "wait_at_collective", "late_root" or "early_root".
+const char* wait_kind_name(WaitKind kind);
+
+/// The waits of a rank with the same cause, kind, function and root cause, over the whole run.
+struct WaitState {
+  WorldId world{};
+  Rank rank{};
+  /// nullopt in both: there are more than kMaxWaitRows different rows. This row is the sum of the
+  /// others.
+  std::optional<Rank> cause_rank, root_rank;
+  WaitKind kind{};
+  std::string function;
+  Nanos time_ns = 0;
+  std::uint64_t calls = 0;  ///< Calls with a part of this time. A call may be in several rows.
+  bool operator==(const WaitState&) const = default;
+};
+constexpr std::size_t kMaxWaitRows = 1u << 20;
+
+/// Why the waiting time of a call is not known, or not completely.
+enum class NotAnalysed : std::uint8_t {
+  kNoNumber,    ///< A message or collective of the call has no number. Older xylem gave none.
+  kMissing,     ///< The event of another rank is missing: it was lost, or is not stored yet.
+  kAmbiguous,   ///< Two threads used a channel at the same time, see message_matcher.h.
+  kNotCovered,  ///< A call of a kind that is not analysed, for example a wait for a send.
+};
+constexpr std::size_t kNotAnalysedReasons = 4;
+/// "no_number", "missing", "ambiguous" or "not_covered".
+const char* not_analysed_name(NotAnalysed reason);
+
+/// How much of the time in a world could be analysed. The time that could be waiting is the time of
+/// all blocking calls: blocking sends and receives, probes, completions, and collectives. Times are
+/// sums over all threads of all ranks.
+struct WaitCoverage {
+  struct Part {
+    std::uint64_t calls = 0;
+    Nanos time_ns = 0;
+    bool operator==(const Part&) const = default;
+  };
+  WorldId world{};
+  Part blocking;  ///< All blocking calls.
+  Part analysed;  ///< The blocking calls whose waits are completely known.
+  std::array<Part, kNotAnalysedReasons> not_analysed{};  ///< The others, by NotAnalysed.
+  Nanos waiting_ns = 0;                                  ///< Sum of the world's wait states.
+  /// Waiting time whose root cause could not be followed to its end, because too many waits were
+  /// in flight. Its root cause is its direct cause.
+  Nanos unfollowed_ns = 0;
+  /// Share of the blocking time that is analysed, 0 to 1; 0 without blocking time.
+  double share() const;
+};
+
+struct WaitStates {
+  std::vector<WaitState> rows;       ///< The longest first.
+  std::vector<WaitCoverage> worlds;  ///< In the order of ids.
+  const WaitCoverage* of(WorldId world) const;
+};
+
+/// A function of a run.
+struct WaitFunction {
+  std::string name;
+  CallRole role = CallRole::kOther;
+};
+
+/// Computes the wait states of a run from its events.
+///
+/// First add all processes, their threads and communicators. Then add events: those of a process in
+/// the order of their records, those of different processes in any order. finish() gives the
+/// result, which does not depend on the order of the processes, except for `unfollowed_ns` and for
+/// clocks that differ by more than kClockSlack.
+///
+/// To limit the memory, add the events of all processes in the order of time, and call promise()
+/// for all processes now and then. The memory is then that of the messages, collectives and calls
+/// in flight, and of the waits since the begin of the oldest call in flight, at most about 200 MB.
+/// Not thread-safe.
+class WaitAnalysis {
+ public:
+  explicit WaitAnalysis(std::vector<WaitFunction> functions);
+  ~WaitAnalysis();
+  WaitAnalysis(const WaitAnalysis&) = delete;
+  WaitAnalysis& operator=(const WaitAnalysis&) = delete;
+
+  ProcessIndex add_process(std::uint32_t world, std::uint32_t rank);
+  /// Several threads of the process call MPI.
+  void expect_threads(ProcessIndex process);
+  /// The process has events on this communicator. All members must be added before the first event.
+  void add_member(ProcessIndex process, std::uint32_t comm);
+  /// The number of ranks of MPI_COMM_WORLD, if some of them may have no process here. Collectives
+  /// on it are then not analysed.
+  void expect_ranks(std::uint32_t world, std::uint64_t ranks);
+
+  /// `function`: an index into the functions.
+  void add(ProcessIndex process, std::uint32_t function, const wire::Event& event);
+  /// Promises that no later event of the process begins before `begin`. Promises may only grow.
+  void promise(ProcessIndex process, Nanos begin);
+  /// The process has no more events.
+  void end(ProcessIndex process);
+
+  /// Call it once, after the last event.
+  WaitStates finish();
+
+  /// Number of objects in memory: halves of messages, calls, arrivals, waits.
+  std::size_t in_flight() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace xylem::storage

@@ -1,0 +1,334 @@
+// The tables are computed in two passes at most. The first one learns which ranks use which
+// communicator, and which ranks have several threads. The second one reads the events of all ranks
+// in the order of time.
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "storage/read/event_stream_internal.h"
+#include "storage/read/row_table_internal.h"
+#include "storage/read/wait_tables_internal.h"
+
+namespace xylem::storage {
+namespace {
+
+/// After this number of events, all processes promise their horizon.
+constexpr std::uint64_t kEventsOfPromise = 1u << 16;
+
+/// What the first pass learns about a process.
+struct Surveyed {
+  std::vector<std::uint32_t> comms;
+  bool has_one_thread = true;
+};
+
+Surveyed survey(EventStream& stream, ProcessIndex process) {
+  Surveyed found;
+  std::optional<std::uint32_t> thread;
+  std::uint32_t latest = wire::kNoComm;
+  stream.survey(process, [&](std::span<const wire::Event> events) {
+    for (const wire::Event& event : events) {
+      if (thread.value_or(event.thread) != event.thread) found.has_one_thread = false;
+      thread = event.thread;
+      if (event.comm == wire::kNoComm || event.comm == latest) continue;
+      latest = event.comm;
+      if (std::ranges::find(found.comms, latest) == found.comms.end())
+        found.comms.push_back(latest);
+    }
+  });
+  found.has_one_thread = found.has_one_thread || stream.processes()[process].has_one_thread;
+  return found;
+}
+
+/// Calls `promise(process, horizon)` for all processes.
+template <typename Promise>
+void promise_all(const EventStream& stream, Promise promise) {
+  for (ProcessIndex i = 0; i < stream.processes().size(); ++i) promise(i, stream.horizon(i));
+}
+
+// ---- message ----
+
+class MessageRows final : public RowSource, MessageSink {
+ public:
+  explicit MessageRows(Connection& connection) : connection_(connection), stream_(connection) {
+    for (ProcessIndex i = 0; i < stream_.processes().size(); ++i) {
+      const EventStream::Process& process = stream_.processes()[i];
+      matcher_.add_process(process.world, process.rank);
+      if (!process.has_one_thread && !survey(stream_, i).has_one_thread) matcher_.expect_threads(i);
+    }
+  }
+
+  bool next() override {
+    if (has_row_) rows_.pop_front();
+    while (rows_.empty() && !is_over_) read();
+    has_row_ = !rows_.empty() && connection_.ok();
+    return has_row_;
+  }
+  void column(sqlite3_context* out, int column) override;
+
+ private:
+  struct Row {
+    MessageHalf half;
+    std::optional<Nanos> sent_ns, received_ns;
+  };
+
+  void read() {
+    EventStream::Item item;
+    if (!stream_.next(item)) {
+      matcher_.finish();
+      is_over_ = true;
+      return;
+    }
+    const bool posts = stream_.functions()[item.function].role == CallRole::kPost;
+    matcher_.add(item.process, *item.event, posts);
+    if (++events_ % kEventsOfPromise == 0) {
+      promise_all(stream_, [this](ProcessIndex i, Nanos time) { matcher_.promise(i, time); });
+    }
+  }
+  void pair(const MessageHalf& send, const MessageHalf& receive) override {
+    rows_.push_back({send, send.begin_ns, receive.end_ns});
+  }
+  void unmatched(const MessageHalf& half, Unmatched) override {
+    rows_.push_back({half, {}, {}});
+    (half.is_send ? rows_.back().sent_ns : rows_.back().received_ns) =
+        half.is_send ? half.begin_ns : half.end_ns;
+  }
+
+  Connection& connection_;
+  EventStream stream_;
+  MessageMatcher matcher_{*this};
+  std::deque<Row> rows_;
+  bool has_row_ = false, is_over_ = false;
+  std::uint64_t events_ = 0;
+};
+
+void put_optional(sqlite3_context* out, const std::optional<Nanos>& value) {
+  if (value) sqlite3_result_int64(out, *value);
+}
+
+void MessageRows::column(sqlite3_context* out, int column) {
+  const Row& row = rows_.front();
+  switch (column) {
+    case 0:
+      return sqlite3_result_int64(out, row.half.world);
+    case 1:
+      if (row.half.comm != wire::kNoComm) sqlite3_result_int64(out, row.half.comm);
+      return;
+    case 2:
+      if (row.half.tag != wire::kNoTag) sqlite3_result_int64(out, row.half.tag);
+      return;
+    case 3:
+      return sqlite3_result_int64(out, row.half.source);
+    case 4:
+      return sqlite3_result_int64(out, row.half.destination);
+    case 5:
+      if (row.half.is_numbered) sqlite3_result_int64(out, row.half.number);
+      return;
+    case 6:
+      return sqlite3_result_int64(out, to_sqlite(row.half.bytes));
+    case 7:
+      return put_optional(out, row.sent_ns);
+    default:
+      return put_optional(out, row.received_ns);
+  }
+}
+
+class MessageTable final : public RowTable {
+  std::unique_ptr<RowSource> open(Connection& connection) override {
+    return std::make_unique<MessageRows>(connection);
+  }
+};
+
+// ---- wait_state and wait_coverage ----
+
+WaitStates analyse(Connection& connection) {
+  EventStream stream(connection);
+  WaitAnalysis analysis(stream.functions());
+  for (ProcessIndex i = 0; i < stream.processes().size(); ++i) {
+    const EventStream::Process& process = stream.processes()[i];
+    analysis.add_process(process.world, process.rank);
+    const Surveyed surveyed = survey(stream, i);
+    for (const std::uint32_t comm : surveyed.comms) analysis.add_member(i, comm);
+    if (!surveyed.has_one_thread) analysis.expect_threads(i);
+  }
+  Statement worlds(connection, "SELECT id, size FROM world");
+  for (bool more = worlds.first(); more; more = worlds.next()) {
+    analysis.expect_ranks(static_cast<std::uint32_t>(worlds.integer(0)),
+                          static_cast<std::uint64_t>(std::max<std::int64_t>(0, worlds.integer(1))));
+  }
+  EventStream::Item item;
+  for (std::uint64_t events = 1; stream.next(item); ++events) {
+    analysis.add(item.process, item.function, *item.event);
+    if (events % kEventsOfPromise != 0) continue;
+    promise_all(stream, [&](ProcessIndex i, Nanos time) {
+      if (time == std::numeric_limits<Nanos>::max()) {
+        analysis.end(i);
+      } else {
+        analysis.promise(i, time);
+      }
+    });
+  }
+  return analysis.finish();
+}
+
+/// The result, as long as the file does not change.
+class WaitResult {
+ public:
+  std::shared_ptr<const WaitStates> get(Connection& connection) {
+    const auto state = state_of(connection);
+    if (!states_ || state != state_) {
+      auto states = std::make_shared<const WaitStates>(analyse(connection));
+      if (!connection.ok()) return states;
+      states_ = std::move(states);
+      state_ = state;
+    }
+    return states_;
+  }
+
+ private:
+  using State = std::pair<std::int64_t, std::int64_t>;
+  static State state_of(Connection& connection) {
+    Statement row(connection,
+                  "SELECT (SELECT max(id) FROM event_chunk),"
+                  " (SELECT count(*) + total(world IS NOT NULL) FROM process)");
+    if (!row.first()) return {};
+    const State state{row.integer(0), row.integer(1)};
+    row.reset();
+    return state;
+  }
+  State state_;
+  std::shared_ptr<const WaitStates> states_;
+};
+
+void put_text(sqlite3_context* out, std::string_view text) {
+  sqlite3_result_text(out, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+}
+
+class WaitStateRows final : public RowSource {
+ public:
+  explicit WaitStateRows(std::shared_ptr<const WaitStates> states) : states_(std::move(states)) {}
+  bool next() override { return ++at_ <= states_->rows.size(); }
+  void column(sqlite3_context* out, int column) override {
+    const WaitState& row = states_->rows[at_ - 1];
+    switch (column) {
+      case 0:
+        return sqlite3_result_int64(out, raw(row.world));
+      case 1:
+        return sqlite3_result_int64(out, raw(row.rank));
+      case 2:
+        return put_rank(out, row.cause_rank);
+      case 3:
+        return put_text(out, wait_kind_name(row.kind));
+      case 4:
+        return put_text(out, row.function);
+      case 5:
+        return sqlite3_result_int64(out, row.time_ns);
+      case 6:
+        return sqlite3_result_int64(out, to_sqlite(row.calls));
+      default:
+        return put_rank(out, row.root_rank);
+    }
+  }
+
+ private:
+  static void put_rank(sqlite3_context* out, std::optional<Rank> rank) {
+    if (rank) sqlite3_result_int64(out, raw(*rank));
+  }
+  std::shared_ptr<const WaitStates> states_;
+  std::size_t at_ = 0;
+};
+
+class CoverageRows final : public RowSource {
+ public:
+  explicit CoverageRows(const WaitStates& states) {
+    for (const WaitCoverage& world : states.worlds) {
+      const auto add = [&](const char* part, WaitCoverage::Part sum, bool has_calls = true) {
+        rows_.push_back({world.world, part, sum, has_calls});
+      };
+      add("blocking", world.blocking);
+      add("analysed", world.analysed);
+      for (std::size_t i = 0; i < kNotAnalysedReasons; ++i) {
+        add(not_analysed_name(static_cast<NotAnalysed>(i)), world.not_analysed[i]);
+      }
+      add("waiting", {0, world.waiting_ns}, false);
+      add("unfollowed", {0, world.unfollowed_ns}, false);
+    }
+  }
+  bool next() override { return ++at_ <= rows_.size(); }
+  void column(sqlite3_context* out, int column) override {
+    const Row& row = rows_[at_ - 1];
+    switch (column) {
+      case 0:
+        return sqlite3_result_int64(out, raw(row.world));
+      case 1:
+        return put_text(out, row.part);
+      case 2:
+        if (row.has_calls) sqlite3_result_int64(out, to_sqlite(row.sum.calls));
+        return;
+      default:
+        return sqlite3_result_int64(out, row.sum.time_ns);
+    }
+  }
+
+ private:
+  struct Row {
+    WorldId world{};
+    const char* part = "";
+    WaitCoverage::Part sum;
+    bool has_calls = true;
+  };
+  std::vector<Row> rows_;
+  std::size_t at_ = 0;
+};
+
+class WaitTable final : public RowTable {
+ public:
+  WaitTable(std::shared_ptr<WaitResult> result, bool is_coverage)
+      : result_(std::move(result)), is_coverage_(is_coverage) {}
+  std::unique_ptr<RowSource> open(Connection& connection) override {
+    auto states = result_->get(connection);
+    if (is_coverage_) return std::make_unique<CoverageRows>(*states);
+    return std::make_unique<WaitStateRows>(std::move(states));
+  }
+
+ private:
+  std::shared_ptr<WaitResult> result_;
+  bool is_coverage_;
+};
+
+}  // namespace
+
+int register_wait_tables(sqlite3* database) {
+  int code = register_row_table(
+      database, "message",
+      "CREATE TABLE message(world INTEGER, comm INTEGER, tag INTEGER, source INTEGER,"
+      " destination INTEGER, number INTEGER, bytes INTEGER, sent_ns INTEGER, received_ns INTEGER)",
+      std::make_unique<MessageTable>());
+  const auto result = std::make_shared<WaitResult>();
+  if (code == SQLITE_OK) {
+    code = register_row_table(
+        database, "wait_state",
+        "CREATE TABLE wait_state(world INTEGER, rank INTEGER, cause_rank INTEGER, kind TEXT,"
+        " function TEXT, time_ns INTEGER, calls INTEGER, root_rank INTEGER)",
+        std::make_unique<WaitTable>(result, false));
+  }
+  if (code == SQLITE_OK) {
+    code = register_row_table(database, "wait_coverage",
+                              "CREATE TABLE wait_coverage(world INTEGER, part TEXT, calls INTEGER,"
+                              " time_ns INTEGER)",
+                              std::make_unique<WaitTable>(result, true));
+  }
+  return code;
+}
+
+Result<WaitStates> read_wait_states(Connection& connection) {
+  WaitStates states = analyse(connection);
+  if (auto read = connection.take(); !read) return unexpected(read.error());
+  return states;
+}
+
+}  // namespace xylem::storage

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/printable_text.h"
 #include "storage/read/query.h"
 #include "storage/read/run_findings.h"
@@ -15,7 +17,9 @@ constexpr Nanos kFindingsPatience = 2 * kSecond;
 }  // namespace
 
 std::string AlertLines::line(const storage::Alert& alert, Nanos now) {
-  if (printed_ == kMaxLines || now - printed_at_ns_ < kPause) {
+  // Each line takes kPause of a budget of kAtOnce pauses.
+  free_at_ns_ = std::max(free_at_ns_, now);
+  if (printed_ == kMaxLines || free_at_ns_ - now > (kAtOnce - 1) * kPause) {
     ++left_out_;
     return {};
   }
@@ -23,7 +27,7 @@ std::string AlertLines::line(const storage::Alert& alert, Nanos now) {
   if (left_out_ != 0) text += " (and " + std::to_string(left_out_) + " more before)";
   if (++printed_ == kMaxLines) text += "; no more alerts are printed, the store has them";
   left_out_ = 0;
-  printed_at_ns_ = now;
+  free_at_ns_ += kPause;
   return text;
 }
 

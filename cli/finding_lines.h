@@ -11,13 +11,14 @@
 
 namespace xylem {
 
-/// Decides which new alerts are printed while the job runs: one line each, at most kMaxLines, and
-/// at most one line a second. A line that says how many were left out comes with the next alert
-/// that is printed. Not thread-safe.
+/// Decides which new alerts are printed while the job runs: one line each, at most kMaxLines. After
+/// kAtOnce lines at once, there is at most one line each kPause. The next line that is printed says
+/// how many alerts were left out. Not thread-safe.
 class AlertLines {
  public:
   static constexpr std::uint64_t kMaxLines = 20;
   static constexpr Nanos kPause = kSecond;
+  static constexpr int kAtOnce = 5;
 
   /// Returns the line for an alert, for example "alert: rank 3 is in MPI 5 % of its time". Returns
   /// "" if the alert is not printed.
@@ -25,7 +26,7 @@ class AlertLines {
 
  private:
   std::uint64_t printed_ = 0, left_out_ = 0;
-  Nanos printed_at_ns_ = -kPause;
+  Nanos free_at_ns_ = 0;  ///< When the lines printed so far no longer count.
 };
 
 /// Returns up to three lines with the most important findings of the run in the file `store`. Takes

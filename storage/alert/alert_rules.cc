@@ -343,7 +343,7 @@ void AlertRules::judge_hosts() {
     finding.at_ns = *host.crowded_ns;
     finding.text = "host " + name_of(leaf) + " has " + count_text(count) +
                    (count == 1 ? " rank on " : " ranks on ") + cores_text(*host.cores) +
-                   ": they wait for processors";
+                   ": ranks share cores";
     hold(key, std::move(finding));
   }
 }

@@ -93,6 +93,11 @@ class WorldRules {
   }
 
  private:
+  /// The share of T by which the slowest rank is above the mean.
+  double imbalance_share() const {
+    return (static_cast<double>(world_.max_useful_ns) - world_.mean_useful_ns) / runtime_ns_;
+  }
+
   void add(double cost, Finding finding) {
     finding.world = world_.world;
     finding.text = prefix_ + finding.text;
@@ -113,7 +118,7 @@ class WorldRules {
 
   void imbalance() {
     const double above = static_cast<double>(world_.max_useful_ns) - world_.mean_useful_ns;
-    const double cost = above / runtime_ns_;
+    const double cost = imbalance_share();
     if (world_.ranks < 2 || cost < limits_.imbalance) return;
     std::vector<Rank> slow;
     for (const RankActivity* rank : ranks_.ranks) {
@@ -157,8 +162,7 @@ class WorldRules {
                    ": ~" + duration_text(static_cast<Nanos>(longest->time_ns)) + " (" +
                    whole_percent_text(share) + " of the time) in " + calls_text(longest->calls) +
                    " that received from it";
-    const bool is_slow = static_cast<double>(world_.max_useful_ns) - world_.mean_useful_ns >=
-                         limits_.imbalance * runtime_ns_;
+    const bool is_slow = imbalance_share() >= limits_.imbalance;
     if (is_slow && longest->peer == world_.slowest) finding.text += ", because it computes longest";
     add(share / static_cast<double>(world_.ranks), std::move(finding));
   }
@@ -185,7 +189,11 @@ class WorldRules {
                    " of the time in MPI and " + tilde + whole_percent_text(cost) +
                    " of all time: " + calls_text(longest->calls) +
                    (mean ? ", " + tilde + duration_text(*mean) + " each" : "");
-    add(cost, std::move(finding));
+    // While the others wait for the slowest rank, they are in a function. That is the cost of the
+    // imbalance.
+    const double own = cost - std::min(cost, imbalance_share());
+    if (own < limits_.function) finding.severity = Severity::kNote;
+    add(own, std::move(finding));
   }
 
   void small_messages() {
@@ -287,7 +295,7 @@ void find_oversubscribed(const Activity& activity, std::vector<Costly>& found) {
         "host " + host.name + " has " + count_text(crowd->second.ranks) +
         (crowd->second.ranks == 1 ? " rank" : " ranks") +
         (has_threads ? " with " + count_text(crowd->second.threads) + " threads in MPI" : "") +
-        " on " + cores_text(*host.cores) + ": they wait for processors";
+        " on " + cores_text(*host.cores) + ": ranks share cores";
     found.push_back({1 - *host.cores / threads, std::move(finding)});
   }
 }

@@ -102,8 +102,13 @@ Nanos nanos_of(std::uint64_t ns) {
 void read_ranks(Inquiry& inquiry, Activity& activity) {
   const auto in_mpi = read_functions(inquiry, activity);
   const WatchedColumns watched(inquiry);
-  // The end of the window with the last call. Older files do not have it.
-  const std::string called = inquiry.has_column("process", "called_ns") ? "p.called_ns" : "NULL";
+  // The end of the last call, if all events are stored. Otherwise the end of the window with the
+  // last call, which older files do not have.
+  const std::string window = inquiry.has_column("process", "called_ns") ? "p.called_ns" : "NULL";
+  const std::string called =
+      "CASE WHEN p.events > 0 AND p.stored_events = p.events THEN (SELECT max(c.end_ns) FROM"
+      " event_chunk c WHERE c.process = p.id) ELSE " +
+      window + " END";
   inquiry.scan("SELECT p.id, p.world, p.rank, p.leaf, " + called + ", " + watched.sql() +
                    " FROM process p WHERE p.world IS NOT NULL AND p.rank IS NOT NULL"
                    " AND p.first_ns IS NOT NULL ORDER BY p.world, p.rank, p.id",

@@ -172,7 +172,7 @@ TEST_F(AlertRulesTest, AHostWithMoreRanksThanCoresIsToldAfterTwoSeconds) {
   EXPECT_THAT(alerts_, IsEmpty());
   three_ranks(2 * kSecond);
   Alert alert = the(AlertKind::kOversubscribed);
-  EXPECT_EQ(alert.text, "host node01 has 3 ranks on 2 cores: they wait for processors");
+  EXPECT_EQ(alert.text, "host node01 has 3 ranks on 2 cores: ranks share cores");
   EXPECT_EQ(alert.subject, AlertSubject::kHost);
   EXPECT_EQ(alert.leaf, LeafId{0});
   EXPECT_DOUBLE_EQ(alert.value, 1.5);

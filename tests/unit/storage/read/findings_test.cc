@@ -194,7 +194,7 @@ TEST(Findings, CountTheRanksThatAHostHasAtTheSameTime) {
   const Finding* crowd = find(found, FindingKind::kOversubscribed);
   EXPECT_EQ(crowd->host, "node01");
   EXPECT_DOUBLE_EQ(crowd->value, 1.5);
-  EXPECT_EQ(crowd->text, "host node01 has 3 ranks on 2 cores: they wait for processors");
+  EXPECT_EQ(crowd->text, "host node01 has 3 ranks on 2 cores: ranks share cores");
   activity.ranks[3].threads = 3;
   const Findings threads = make_findings(activity);
   EXPECT_EQ(std::ranges::count(threads.findings, FindingKind::kOversubscribed, &Finding::kind), 2);

@@ -19,7 +19,6 @@
 #include "cli/exit_code.h"
 #include "cli/front_end_start.h"
 #include "cli/settings.h"
-#include "frontend/service_options.h"
 #include "launch/job.h"
 #include "tree/host_list.h"
 
@@ -170,9 +169,6 @@ Result<RunOptions> check(const SettingFlags& flags) {
   const std::string file = config_file(flags.config(), environment);
   auto entries = config_entries(file);
   if (!entries) return unexpected(std::move(entries.error()));
-  if (auto added = frontend::add_built_in_services(*entries, file); !added) {
-    return unexpected(std::move(added.error()));
-  }
   return check_settings(*values, *entries);
 }
 

@@ -19,6 +19,7 @@
 #include "base/own_process.h"
 #include "base/this_host.h"
 #include "cli/account_line.h"
+#include "cli/finding_lines.h"
 #include "cli/run_options.h"
 #include "cli/version.h"
 #include "frontend/run_streams.h"
@@ -45,6 +46,13 @@ storage::RecordOptions record_options(const launch::Setup& setup, const RunOptio
   options.overwrite = plan.overwrite;
   options.pretend_file_system = setup.pretend_file_system;
   options.alerts = plan.alerts;
+  if (setup.counts_calls && !plan.quiet) {
+    // Called on the store's thread alone.
+    options.on_alert = [lines = AlertLines()](const storage::Alert& alert) mutable {
+      const std::string line = lines.line(alert, monotonic_now());
+      if (!line.empty()) print_line(line);
+    };
+  }
   options.fold = streams.fold;
   options.facts.run_id = setup.run;
   options.facts.command = setup.command;
@@ -130,6 +138,9 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
     print_account_line(outcome, setup->store, keeps_old,
                        launch::refused_launch(setup->command, launch::variable(environment, "PATH"),
                                               environment, outcome.exit_code, ::geteuid() == 0));
+    if (!keeps_old && outcome.holds_something) {
+      for (const std::string& line : finding_lines(setup->store)) print_line(line);
+    }
   }
   launch::send_answer(control_fd, "done");
   return code;

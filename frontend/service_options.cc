@@ -102,18 +102,34 @@ Result<std::vector<wire::ServiceSpec>> read_services(const std::vector<ConfigEnt
   return specs;
 }
 
-Result<void> add_built_in_services(std::vector<ConfigEntry>& entries, const std::string& path) {
-  const auto services = read_services(entries, path);
-  if (!services) return unexpected(services.error());
-  std::size_t count = services->size();
-  for (const std::string_view name : {wire::kHostService, wire::kProcessService}) {
-    const bool is_named =
-        std::ranges::find(*services, name, &wire::ServiceSpec::name) != services->end();
-    if (is_named || count == wire::kMaxServices) continue;
-    entries.push_back({"service." + std::string(name), "", 0});
-    ++count;
+Result<std::vector<std::string>> read_built_in_services(const std::string& list) {
+  std::vector<std::string> names;
+  if (list == "none") return names;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    const std::string name = list.substr(at, end - at);
+    if (!is_built_in(name)) {
+      return unexpected(Code::kInvalidArgument,
+                        "'" + name +
+                            "' is not a built-in service: write host, process, host,process"
+                            " or none; a configuration file names other services");
+    }
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    at = end + 1;
   }
-  return {};
+  return names;
+}
+
+void add_built_in_services(const std::vector<std::string>& names,
+                           std::vector<wire::ServiceSpec>& services) {
+  for (const std::string& name : names) {
+    const auto after = std::ranges::lower_bound(services, name, {}, &wire::ServiceSpec::name);
+    if (after != services.end() && after->name == name) continue;
+    if (services.size() == wire::kMaxServices) return;
+    wire::ServiceSpec spec;
+    spec.name = name;
+    services.insert(after, std::move(spec));
+  }
 }
 
 std::string print_services(const std::vector<wire::ServiceSpec>& services) {

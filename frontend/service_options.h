@@ -1,6 +1,7 @@
 #pragma once
 
-// The auxiliary services in a configuration file:
+// The auxiliary services of a run: the built-in ones of `--services`, and those of a configuration
+// file:
 //
 //   [service.host]                      # a built-in service; the other one is
 //                                       # [service.process]
@@ -36,10 +37,14 @@ bool is_service_key(std::string_view key);
 Result<std::vector<wire::ServiceSpec>> read_services(const std::vector<ConfigEntry>& entries,
                                                      const std::string& path);
 
-/// Adds the sections of the built-in services that `entries` does not have. This is for a job whose
-/// calls are not captured: only these services show its ranks. Adds no service beyond the maximum
-/// number. Fails if read_services() fails.
-Result<void> add_built_in_services(std::vector<ConfigEntry>& entries, const std::string& path);
+/// Reads a list of built-in services: "host", "process", both with a comma between them, or "none".
+/// Fails with kInvalidArgument for any other text.
+Result<std::vector<std::string>> read_built_in_services(const std::string& list);
+
+/// Adds the built-in services `names` that `services` does not have, with the default interval.
+/// Keeps the order of names. Adds no service beyond the maximum number.
+void add_built_in_services(const std::vector<std::string>& names,
+                           std::vector<wire::ServiceSpec>& services);
 
 /// Returns the services as sections of a configuration file; empty if there are no services.
 std::string print_services(const std::vector<wire::ServiceSpec>& services);

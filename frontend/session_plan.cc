@@ -41,6 +41,10 @@ Result<void> read_facts_every(const SettingValue& setting, SessionPlan& plan) {
                 to_duration(setting, kMinFactsInterval, kMaxFactsInterval, kRange));
 }
 
+Result<void> read_services_setting(const SettingValue& setting, SessionPlan& plan) {
+  return assign(plan.built_in_services, to_value(setting, read_built_in_services));
+}
+
 Section<HostChoice> choice_section() {
   Section<HostChoice> section = {
       {{"placement", to_text(HostChoice{}.policy), false,
@@ -68,6 +72,11 @@ Section<SessionPlan> make_section() {
   section.push_back({{"facts-every", print_duration(SessionPlan{}.facts_every), false,
                       "How often to measure the hosts, 1s to 1h; 0: never", "TIME"},
                      read_facts_every});
+  section.push_back({{"services", "host,process", false,
+                      "Built-in services to run on each host: host, process, both with a comma, or "
+                      "none",
+                      "LIST"},
+                     read_services_setting});
   section.push_back(duration_option("window", &SessionPlan::window, kMinWindow, kMaxWindow,
                                     "from 10ms to 60s", "Length of a profile window, 10ms to 60s"));
   append(section, section_of_member(gathering_section(), &SessionPlan::gathering));
@@ -92,6 +101,7 @@ Result<SessionPlan> read_session_plan(const std::vector<SettingValue>& values,
   if (!read) return unexpected(std::move(read.error()));
   read = assign(plan->services, read_services(sections, path));
   if (!read) return unexpected(std::move(read.error()));
+  add_built_in_services(plan->built_in_services, plan->services);
   return plan;
 }
 

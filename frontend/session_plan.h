@@ -23,8 +23,10 @@ struct SessionPlan {
   Nanos facts_every = 10 * kSecond;   ///< `--facts-every`; 0: hosts are not measured.
   Nanos window = 250 * kMillisecond;  ///< `--window`
   GatheringOptions gathering;
-  /// Auxiliary services of each host, from the sections [service.NAME]. The lane of a service is
-  /// its position in this list, counted from 1.
+  /// `--services`: the built-in services that run even if no section names them.
+  std::vector<std::string> built_in_services = {"host", "process"};
+  /// All auxiliary services of each host: those of the sections [service.NAME], and
+  /// `built_in_services`. The lane of a service is its position in this list, counted from 1.
   std::vector<wire::ServiceSpec> services{};
   bool operator==(const SessionPlan&) const = default;
 };

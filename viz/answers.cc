@@ -119,6 +119,11 @@ std::string to_json(const Overview& overview) {
   });
 }
 
+std::string to_json(const RunFindings& findings) {
+  return answer("findings", findings.scope,
+                [&](Json& json) { write_findings(json, findings.found); });
+}
+
 std::string to_json(const RankGrid& grid, RankValue value, std::uint64_t digits) {
   return answer("ranks", grid.scope, [&](Json& json) { write_grid(json, grid, value, digits); });
 }

@@ -10,6 +10,7 @@
 namespace xylem::viz {
 
 std::string to_json(const storage::Overview& overview);
+std::string to_json(const storage::RunFindings& findings);
 /// `digits` is the number of significant digits of a cell; 0: all digits. A longer number is
 /// rounded and written with an exponent: with 4 digits, 123456 becomes 1235e2. If this is not
 /// shorter, the number is written in full: 12345, not 1235e1. Totals of rows are never rounded.

@@ -154,6 +154,11 @@ net::HttpReply overview(RunView& run, Target& target) {
   return reply_of(run.overview());
 }
 
+net::HttpReply findings(RunView& run, Target& target) {
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.findings());
+}
+
 net::HttpReply hosts(RunView& run, Target& target) {
   if (const auto fault = target.fault()) return error_reply(*fault);
   return reply_of(run.hosts());
@@ -183,7 +188,7 @@ constexpr View kViews[] = {
     {"/api/v1/timeline", timeline},   {"/api/v1/hosts", hosts},
     {"/api/v1/series", series},       {"/api/v1/tree", tree},
     {"/api/v1/notices", notices},     {"/api/v1/alerts", alerts},
-    {"/api/v1/under_way", under_way},
+    {"/api/v1/under_way", under_way}, {"/api/v1/findings", findings},
 };
 
 /// Writes a whole number as text if readers that store numbers as doubles, such as JavaScript,

@@ -166,6 +166,26 @@ void write_shares(Exposition& out, const Report& report) {
   each([](const Report::WorldShare& share) { return share.highest.share(); });
 }
 
+void write_efficiencies(Exposition& out, const Findings& findings) {
+  if (findings.worlds.empty()) return;
+  const auto each = [&](auto value) {
+    for (const WorldEfficiency& world : findings.worlds) {
+      out.sample({{"world", std::to_string(raw(world.world))}}, fmt::format("{}", value(world)));
+    }
+  };
+  out.gauge("xylem_parallel_efficiency_ratio",
+            "Mean time of the ranks outside of MPI, by the world's runtime between MPI_Init and"
+            " MPI_Finalize.",
+            "ratio");
+  each([](const WorldEfficiency& world) { return world.parallel(); });
+  out.gauge("xylem_load_balance_ratio", "Mean by maximum of the ranks' time outside of MPI.",
+            "ratio");
+  each([](const WorldEfficiency& world) { return world.load_balance(); });
+  out.gauge("xylem_communication_efficiency_ratio",
+            "Maximum of the ranks' time outside of MPI, by the world's runtime.", "ratio");
+  each([](const WorldEfficiency& world) { return world.communication(); });
+}
+
 void write_events(Exposition& out, const Report::EventAccount& events) {
   out.counter("xylem_events_recorded", "Single events that were recorded; 0 without traces.");
   out.sample({}, events.recorded);
@@ -253,6 +273,7 @@ std::string metrics_text(const MetricsValues& values, MetricsFormat format) {
   write_run(out, values.overview);
   write_worlds(out, values.totals);
   write_shares(out, values.overview.report);
+  write_efficiencies(out, values.overview.report.findings);
   write_events(out, values.overview.report.events);
   write_functions(out, values.overview.report);
   out.gauge("xylem_alerts_open", "Alerts whose cause still is so.");

@@ -199,10 +199,47 @@ void write_notices(Json& json, const Report& report) {
   json.field("notices_dropped", report.notices_dropped);
 }
 
+template <typename Value>
+std::optional<Value> if_any(const Value& value) {
+  return value.empty() ? std::nullopt : std::optional(value);
+}
+
 }  // namespace
+
+void write_findings(Json& json, const storage::Findings& findings) {
+  json.array("efficiencies", findings.worlds, [&](const storage::WorldEfficiency& world) {
+    json.object([&] {
+      json.field("world", world.world);
+      json.field("ranks", world.ranks);
+      json.field("runtime_ns", world.runtime_ns);
+      json.field("mean_useful_ns", static_cast<Nanos>(world.mean_useful_ns));
+      json.field("max_useful_ns", world.max_useful_ns);
+      json.field("slowest_rank", world.slowest);
+      json.field("load_balance", world.load_balance());
+      json.field("communication_efficiency", world.communication());
+      json.field("parallel_efficiency", world.parallel());
+      json.field("estimated", world.estimated);
+    });
+  });
+  json.array("findings", findings.findings, [&](const storage::Finding& finding) {
+    json.object([&] {
+      json.field("kind", finding_kind_name(finding.kind));
+      json.field("severity", severity_name(finding.severity));
+      json.field("text", finding.text);
+      json.field("world", finding.world);
+      json.field("rank", finding.rank);
+      json.field("peer", finding.peer);
+      json.field("host", if_any(finding.host));
+      json.field("function", if_any(finding.function));
+      json.field("value", finding.value);
+      json.field("estimated", finding.estimated);
+    });
+  });
+}
 
 void write_report(Json& json, const Report& report) {
   write_run(json, report.run);
+  write_findings(json, report.findings);
   write_worlds(json, report);
   write_account(json, report);
   write_services(json, report);

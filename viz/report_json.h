@@ -10,9 +10,12 @@
 
 namespace xylem::viz {
 
-/// Writes the common fields of report and overview into the open object: run, worlds, account,
-/// events, services, functions, shares, calls under way, waits and losses. Times are in ns, shares
-/// are from 0 to 1.
+/// Writes the fields `efficiencies` and `findings` into the open object.
+void write_findings(Json& json, const storage::Findings& findings);
+
+/// Writes the common fields of report and overview into the open object: run, findings, worlds,
+/// account, events, services, functions, shares, calls under way, waits and losses. Times are in
+/// ns, shares are from 0 to 1.
 void write_report(Json& json, const storage::Report& report);
 
 /// Writes a call that has not returned, as one element of an array.

@@ -114,6 +114,19 @@ std::string head(const Overview& overview) {
   return html;
 }
 
+std::string findings(const Findings& findings) {
+  if (findings.findings.empty()) return "";
+  std::string html = "<h2>Findings</h2>\n<ul id=\"findings\">\n";
+  for (std::size_t i = 0; i < std::min(findings.findings.size(), kShownFindings); ++i) {
+    const Finding& finding = findings.findings[i];
+    const char* const look = finding.severity == Severity::kGood      ? "good"
+                             : finding.severity == Severity::kWarning ? "bad"
+                                                                      : "faint";
+    html += fmt::format("<li class=\"{}\">{}</li>\n", look, shown(finding.text));
+  }
+  return html + "</ul>\n";
+}
+
 std::string alerts(const Alerts& alerts) {
   std::string html = "<h2>Alerts</h2>\n";
   if (alerts.alerts.empty()) return html + "<p>None.</p>\n";
@@ -372,7 +385,8 @@ std::string make_report_page(const ReportPageValues& values) {
          "<meta http-equiv=\"Content-Security-Policy\""
          " content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>xylem: " +
          shown(values.overview.report.run.command) + "</title>\n<style>\n" + report_page_style() +
-         "</style></head>\n<body><main>\n" + head(values.overview) + alerts(values.alerts) +
+         "</style></head>\n<body><main>\n" + head(values.overview) +
+         findings(values.overview.report.findings) + alerts(values.alerts) +
          functions(values.functions) + ranks(values) + under_way(values.overview.report) +
          matrix(values.matrix) + waits(values.overview.report) + hosts(values) +
          missing(values.overview.report) +

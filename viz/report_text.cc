@@ -46,6 +46,16 @@ std::string head_text(const Report& report) {
                             run.version);
 }
 
+std::string findings_text(const Report& report) {
+  const auto& findings = report.findings.findings;
+  if (findings.empty()) return {};
+  std::string text = "\nFindings\n";
+  for (std::size_t i = 0; i < std::min(findings.size(), storage::kShownFindings); ++i) {
+    text += "  " + findings[i].text + '\n';
+  }
+  return text;
+}
+
 std::string account_text(const Report& report) {
   const Report::Account& account = report.account;
   std::string text = "\nAccount\n";
@@ -288,7 +298,7 @@ const char* why_no_longer(const storage::CallUnderWay& call) {
 }
 
 std::string report_text(const Report& report) {
-  std::string text = head_text(report) + account_text(report);
+  std::string text = head_text(report) + findings_text(report) + account_text(report);
   if (!report.functions.empty()) text += functions_text(report);
   for (const Report::WorldShare& share : report.shares) text += share_text(share);
   text += under_way_text(report) + waits_text(report) + services_text(report) +

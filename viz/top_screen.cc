@@ -1,4 +1,4 @@
-// The screen: a head of three lines, the panes' names, a pane, and a line for keys.
+// The screen: a head of three lines, the findings, the panes' names, a pane, and a line for keys.
 
 #include <fmt/format.h>
 
@@ -16,6 +16,8 @@ using namespace storage;
 
 constexpr std::size_t kGap = 1;         ///< Blanks between columns.
 constexpr std::size_t kTwoPanes = 140;  ///< From this width on, the overview has two columns.
+/// A screen of this height has findings, in up to so large a part of it.
+constexpr std::size_t kFindingsFrom = 16, kFindingsPart = 6;
 
 /// Returns the width of each column; 0 if there is no room for it.
 std::vector<std::size_t> widths_of(const Table& table, std::size_t room) {
@@ -142,6 +144,47 @@ Line share_line(const Overview& overview, const TopChoice& choice, std::size_t w
     ways.insert(ways.begin(), Line{{text}});
   }
   return first_that_fits(ways, width);
+}
+
+/// Breaks a text into lines of at most `width` cells, between words.
+std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    std::string& last = lines.back();
+    if (last.empty()) {
+      last = word;
+    } else if (cells(last) + 1 + cells(word) <= width) {
+      last += ' ' + word;
+    } else {
+      lines.push_back("  " + word);
+    }
+    at = end + 1;
+  }
+  return lines;
+}
+
+/// The findings of the chosen world and of hosts, as far as there is room; 0: all that are shown.
+std::vector<Line> finding_lines(const Overview& overview, const TopChoice& choice,
+                                const ScreenForm& form, std::size_t room) {
+  std::vector<Line> lines;
+  std::size_t shown = 0;
+  for (const Finding& finding : overview.report.findings.findings) {
+    if (finding.world && *finding.world != choice.world) continue;
+    if (shown++ == kShownFindings) break;
+    const Look look = finding.severity == Severity::kGood      ? Look::kGood
+                      : finding.severity == Severity::kWarning ? Look::kStrong
+                                                               : Look::kPlain;
+    const std::string text = printable(finding.text, form.utf8);
+    const auto parts = wrapped(text, form.width);
+    if (room != 0 && lines.size() + parts.size() > room) {
+      if (lines.empty()) lines.push_back({{text, look}});
+      break;
+    }
+    for (const std::string& part : parts) lines.push_back({{part, look}});
+  }
+  return lines;
 }
 
 Line panes_line(const TopChoice& choice, std::size_t width) {
@@ -275,6 +318,12 @@ TopScreen draw_top(const TopAnswers& answers, const TopChoice& choice, const Scr
     lines.push_back(account_line(*answers.overview, form.width));
     if (form.height == 0 || form.height > 8) {
       lines.push_back(share_line(*answers.overview, choice, form.width));
+    }
+    if (form.height == 0 || form.height >= kFindingsFrom) {
+      const std::size_t most = form.height == 0 ? 0 : form.height / kFindingsPart;
+      for (Line& line : finding_lines(*answers.overview, choice, form, most)) {
+        lines.push_back(std::move(line));
+      }
     }
     screen.extent.worlds = answers.overview->report.worlds_in_all;
   }

@@ -57,6 +57,7 @@ void AlertIntake::begin(const AlertLimits& limits) {
     alert.at_least = rows.integer(10) != 0;
   }
   rules_->adopt(open, last_id);
+  last_written_ = last_id;
   Statement ranks(connection_,
                   "SELECT world, rank, leaf, coalesce(called_ns, last_ns, 0), captured, ring_lost"
                   " FROM process"
@@ -66,6 +67,14 @@ void AlertIntake::begin(const AlertLimits& limits) {
                        Rank{static_cast<std::uint32_t>(ranks.integer(1))},
                        LeafId{static_cast<std::uint32_t>(ranks.integer(2))}, ranks.integer(3),
                        ranks.count(4), ranks.count(5));
+  }
+  Statement cores(connection_,
+                  "SELECT leaf, value, max(at_ns) FROM host_value WHERE name = 'cores' AND value IS"
+                  " NOT NULL GROUP BY leaf");
+  for (bool more = cores.first(); more; more = cores.next()) {
+    const LeafId leaf{static_cast<std::uint32_t>(cores.integer(0))};
+    rules_->note_cores(leaf, cores.real(1));
+    name_host(leaf);
   }
   Statement hosts(connection_, "SELECT leaf FROM host WHERE lost_reason IS NOT NULL");
   for (bool more = hosts.first(); more; more = hosts.next()) {
@@ -127,6 +136,7 @@ void AlertIntake::forget_notes() {
   leaves_.clear();
   given_up_.clear();
   hosts_.clear();
+  cores_.clear();
 }
 
 void AlertIntake::discard() {
@@ -252,6 +262,7 @@ void AlertIntake::tell_rules() {
   for (const AccountNote& account : accounts_) tell_account(account);
   for (const GivenUp& given_up : given_up_) tell_given_up(given_up);
   for (const auto& [leaf, is_found] : hosts_) tell_host(leaf, is_found);
+  for (const auto& [leaf, cores] : cores_) rules_->note_cores(leaf, cores);
   forget_notes();
 }
 
@@ -281,6 +292,16 @@ void AlertIntake::write() {
                alert_subject_name(subject), alert.world, alert.rank, alert.leaf, alert.text,
                alert.value, alert.threshold, alert.at_least);
   }
+}
+
+std::vector<Alert> AlertIntake::forget_written() {
+  std::vector<Alert> fresh;
+  for (auto& [id, alert] : std::exchange(unwritten_, {})) {
+    if (id <= last_written_) continue;
+    last_written_ = id;
+    fresh.push_back(std::move(alert));
+  }
+  return fresh;
 }
 
 }  // namespace xylem::storage

@@ -40,6 +40,8 @@ class AlertIntake {
   void note_events_given_up(std::int64_t process, std::uint64_t calls, const std::string& why);
   /// Notes that the host of this leaf is lost. If `why` is empty, the host has reported again.
   void note_host_lost(LeafId leaf, const std::string& why) { hosts_[leaf] = why.empty(); }
+  /// Notes how many cores the processes of the host of this leaf may use.
+  void note_cores(LeafId leaf, double cores) { cores_[leaf] = cores; }
   /// Discards the notes. Call it if the noted windows were rolled back.
   void discard();
 
@@ -51,8 +53,9 @@ class AlertIntake {
   bool finish();
   /// Writes the changed alerts. Call it inside a transaction.
   void write();
-  /// Call it after the transaction of write() is committed.
-  void forget_written() { unwritten_.clear(); }
+  /// Call it after the transaction of write() is committed. Returns the alerts that were written
+  /// for the first time.
+  std::vector<Alert> forget_written();
 
  private:
   struct Note {
@@ -100,10 +103,12 @@ class AlertIntake {
   std::vector<GivenUp> given_up_;
   /// Hosts that were lost (false) or have reported again (true) since the last judge().
   std::map<LeafId, bool> hosts_;
+  std::map<LeafId, double> cores_;
   std::set<LeafId> named_;
   std::unordered_map<std::int64_t, Member> members_;
   std::unordered_map<std::int64_t, bool> collective_;
   std::map<std::int64_t, Alert> unwritten_;  ///< Keyed by the alert's id.
+  std::int64_t last_written_ = 0;            ///< Alerts up to this id were written before.
 };
 
 }  // namespace xylem::storage

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "alerts.";
 constexpr Nanos kHour = 3600 * kSecond;
+constexpr double kMaxRanksPerCore = 1e6;
 
 /// All of the text as a number.
 template <typename Number>
@@ -39,6 +40,13 @@ Result<double> to_share(const std::string& value) {
       "'" + value + "' is not a share of time: a number above 0, up to 1, or \"off\"");
 }
 
+Result<double> to_ranks_per_core(const std::string& value) {
+  const auto ranks = parsed<double>(value);
+  if (ranks && *ranks > 0 && *ranks <= kMaxRanksPerCore) return *ranks;
+  return unexpected(Code::kInvalidArgument,
+                    "'" + value + "' is not a number of ranks per core: above 0, or \"off\"");
+}
+
 Result<std::uint64_t> to_calls(const std::string& value) {
   const auto calls = parsed<std::uint64_t>(value);
   if (calls && *calls > 0) return *calls;
@@ -66,10 +74,11 @@ Result<void> take(std::string_view key, const std::string& value, AlertLimits& l
   if (key == "imbalance") return set(limits.imbalance, value, to_share);
   if (key == "late") return set(limits.late, value, to_share);
   if (key == "loss") return set(limits.lost_calls, value, to_calls);
+  if (key == "oversubscribed") return set(limits.oversubscribed, value, to_ranks_per_core);
   if (key != "span") {
-    return unexpected(
-        Code::kInvalidArgument,
-        "there are stalled, imbalance, late, loss and span, not '" + std::string(key) + "'");
+    return unexpected(Code::kInvalidArgument,
+                      "there are stalled, imbalance, late, loss, oversubscribed and span, not '" +
+                          std::string(key) + "'");
   }
   const auto span = to_duration(value, kSecond, kHour);
   if (!span) return unexpected(span.error());
@@ -108,11 +117,13 @@ std::string print_alert_limits(const AlertLimits& limits) {
   const auto share = [&](const std::optional<double>& of) {
     return of ? fmt::format("{}", *of) : off;
   };
-  return fmt::format("\n[alerts]\nstalled = {}\nimbalance = {}\nlate = {}\nloss = {}\nspan = {}\n",
-                     limits.stalled_ns ? print_text(print_duration(*limits.stalled_ns)) : off,
-                     share(limits.imbalance), share(limits.late),
-                     limits.lost_calls ? fmt::format("{}", *limits.lost_calls) : off,
-                     print_text(print_duration(limits.span_ns)));
+  return fmt::format(
+      "\n[alerts]\nstalled = {}\nimbalance = {}\nlate = {}\nloss = {}\n"
+      "oversubscribed = {}\nspan = {}\n",
+      limits.stalled_ns ? print_text(print_duration(*limits.stalled_ns)) : off,
+      share(limits.imbalance), share(limits.late),
+      limits.lost_calls ? fmt::format("{}", *limits.lost_calls) : off, share(limits.oversubscribed),
+      print_text(print_duration(limits.span_ns)));
 }
 
 }  // namespace xylem::storage

@@ -7,6 +7,7 @@
 //   imbalance = 0.2      # a share of time, above 0 up to 1; default 0.3
 //   late = "off"         # a share of time, above 0 up to 1; default 0.3
 //   loss = 1000          # calls, at least 1; default 1
+//   oversubscribed = 2   # ranks per core, above 0; default 1
 //   span = "30s"         # 1s to 1h; default 10s
 //
 // Each key except span may be "off". docs/alerts.md explains the alerts.

@@ -16,7 +16,7 @@ namespace xylem::storage {
 namespace {
 
 constexpr std::array kKinds = {AlertKind::kStalled, AlertKind::kImbalance, AlertKind::kLate,
-                               AlertKind::kLoss};
+                               AlertKind::kLoss, AlertKind::kOversubscribed};
 constexpr std::array kSubjects = {AlertSubject::kWorld, AlertSubject::kRank, AlertSubject::kEvents,
                                   AlertSubject::kHost, AlertSubject::kLostHost};
 /// `worsened_ns` of an adopted alert that has not been judged yet.
@@ -36,6 +36,8 @@ const char* alert_kind_name(AlertKind kind) {
       return "late";
     case AlertKind::kLoss:
       return "loss";
+    case AlertKind::kOversubscribed:
+      return "oversubscribed";
   }
   return "";
 }
@@ -73,7 +75,7 @@ AlertRules::AlertRules(AlertLimits limits) : limits_(limits) {
 void AlertRules::adopt(std::span<const Alert> open, std::int64_t last_id) {
   last_id_ = last_id;
   for (const Alert& alert : open) {
-    Open adopted{alert, kNotYet, {}, alert.text, alert.rank};
+    Open adopted{alert, kNotYet, {}, alert.text, alert.rank, true};
     if (alert.rank) adopted.ranks = {*alert.rank};
     if (!open_.try_emplace(key_of(alert), std::move(adopted)).second) superfluous_.push_back(alert);
   }
@@ -118,8 +120,8 @@ void AlertRules::note(const WindowNote& window) {
     rank.stopped = rank.outside = false;
   }
   const std::int64_t part = floor_to(window.begin_ns, part_ns()) / part_ns();
-  if (part <= part_ && part > part_ - static_cast<std::int64_t>(kParts + 1)) {
-    Sums& sums = rank.parts[static_cast<std::size_t>(part - floor_to(part, kParts + 1))];
+  if (part <= part_ && part > part_ - kKeptParts) {
+    Sums& sums = rank.parts[slot_of(part)];
     sums.mpi_ns += window.mpi_ns;
     sums.collective_ns += window.collective_ns;
     sums.collective_calls += window.collective_calls;
@@ -155,13 +157,16 @@ void AlertRules::note_leaf(LeafId leaf, Nanos end_ns) {
   if (!now_ns_) part_ = judged_ = floor_to(end_ns - 1, part_ns()) / part_ns();
   now_ns_ = std::max(now_ns_.value_or(end_ns), end_ns);
   const std::int64_t part = floor_to(*now_ns_ - 1, part_ns()) / part_ns();
-  constexpr auto kSlots = static_cast<std::int64_t>(kParts + 1);
-  if (part - part_ > kSlots) part_ = part - kSlots;
+  if (part - part_ > kKeptParts) part_ = part - kKeptParts;
   while (part_ < part) start_part(++part_);
 }
 
+std::size_t AlertRules::slot_of(std::int64_t part) {
+  return static_cast<std::size_t>(part - floor_to(part, kKeptParts));
+}
+
 void AlertRules::start_part(std::int64_t part) {
-  const auto place = static_cast<std::size_t>(part - floor_to(part, kParts + 1));
+  const std::size_t place = slot_of(part);
   for (auto& [id, world] : worlds_) {
     for (auto& [number, rank] : world) rank.parts[place] = {};
   }
@@ -308,6 +313,41 @@ void AlertRules::judge_losses() {
   }
 }
 
+// ---- hosts with too many ranks ----
+
+// The end of a rank is told up to a second late: a job that follows another one at once is no
+// crowd.
+void AlertRules::judge_hosts() {
+  constexpr Nanos kLasts = 2 * kSecond;
+  std::map<LeafId, std::uint64_t> ranks;
+  for (const auto& [id, world] : worlds_) {
+    for (const auto& [number, rank] : world) {
+      if (is_judged(rank)) ++ranks[rank.leaf];
+    }
+  }
+  for (auto& [leaf, host] : hosts_) {
+    const Key key{AlertKind::kOversubscribed, AlertSubject::kHost, {}, raw(leaf)};
+    if (!host.cores || *host.cores <= 0 || host.lost) continue;
+    const std::uint64_t count = ranks[leaf];
+    const double per_core = static_cast<double>(count) / *host.cores;
+    if (per_core <= *limits_.oversubscribed) {
+      host.crowded_ns.reset();
+      if (const auto open = open_.find(key); open != open_.end()) close(open, *now_ns_);
+      continue;
+    }
+    if (!host.crowded_ns) host.crowded_ns = *now_ns_;
+    if (*now_ns_ - *host.crowded_ns < kLasts && !open_.contains(key)) continue;
+    Finding finding;
+    finding.value = per_core;
+    finding.threshold = *limits_.oversubscribed;
+    finding.at_ns = *host.crowded_ns;
+    finding.text = "host " + name_of(leaf) + " has " + count_text(count) +
+                   (count == 1 ? " rank on " : " ranks on ") + cores_text(*host.cores) +
+                   ": ranks share cores";
+    hold(key, std::move(finding));
+  }
+}
+
 // ---- what is open ----
 
 AlertRules::Key AlertRules::key_of(const Alert& alert) {
@@ -351,15 +391,23 @@ std::vector<Alert> AlertRules::judge() {
   close_superfluous();
   if (limits_.lost_calls) judge_losses();
   if (now_ns_ && judged_ < part_) {
+    const bool is_look = floor_to(judged_, kPartsOfLook) < floor_to(part_, kPartsOfLook);
     judged_ = part_;
     for (const auto& [id, world] : worlds_) {
-      if (limits_.stalled_ns) {
+      if (is_look && limits_.stalled_ns) {
         judge_stalls(id, world);
         judge_long_call(id);
       }
-      if (limits_.imbalance) judge_shares(AlertKind::kImbalance, *limits_.imbalance, id, world);
-      if (limits_.late) judge_shares(AlertKind::kLate, *limits_.late, id, world);
+      const std::optional<Span> young = limits_.imbalance ? young_span(world) : std::nullopt;
+      if (limits_.imbalance && (young || is_look)) {
+        judge_shares(AlertKind::kImbalance, *limits_.imbalance, id, world,
+                     young ? *young : whole_span());
+      }
+      if (is_look && limits_.late) {
+        judge_shares(AlertKind::kLate, *limits_.late, id, world, whole_span());
+      }
     }
+    if (limits_.oversubscribed) judge_hosts();
   }
   return std::exchange(changed_, {});
 }
@@ -401,6 +449,7 @@ void AlertRules::hold(const Key& key, Finding finding) {
   const auto place = open_.find(key);
   if (place == open_.end()) return raise(key, std::move(finding));
   Open& open = place->second;
+  open.is_adopted = false;
   const Alert before = open.alert;
   open.ranks = std::move(finding.ranks);
   open.alert.rank = finding.rank;
@@ -433,8 +482,8 @@ void AlertRules::raise(const Key& key, Finding finding) {
   }
   changed_.push_back(alert);
   const Nanos now = now_ns_.value_or(finding.at_ns);
-  open_[key] = {std::move(alert), now, std::move(finding.ranks), std::move(finding.text),
-                finding.rank};
+  open_[key] = {std::move(alert),        now,          std::move(finding.ranks),
+                std::move(finding.text), finding.rank, false};
 }
 
 void AlertRules::close(std::map<Key, Open>::iterator open, Nanos until_ns) {

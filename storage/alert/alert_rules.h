@@ -2,7 +2,7 @@
 
 // Rules over windows that raise alerts about a run.
 //
-// There are four rules. Each rule has a threshold or is off.
+// There are five rules. Each rule has a threshold or is off.
 //
 // *Stalled* has a time as its threshold. A rank is stalled if it made no MPI call for this time,
 // but other ranks of the world made calls or wait inside a call. There are two exceptions. A rank
@@ -17,8 +17,16 @@
 // that use the same collectives. The rank that arrives last spends almost no time in the
 // collective.
 //
+// A run that is younger than a span is judged on *imbalance* by all of its time so far, from a
+// quarter of a span and 2.5 s on. Then the last two parts of this time must each show the same rank
+// below the mean by the threshold. So a wait at the start, such as one rank reading the input, is
+// no alert if it is over.
+//
 // *Loss* counts lost calls. Calls are lost if a ring was full, or if windows or events were given
 // up. A lost host also raises this alert.
+//
+// *Oversubscribed* compares the number of ranks of a host that have not ended, of all worlds, with
+// the number of cores that they may use. More ranks than cores must last for 2 s.
 
 #include <array>
 #include <compare>
@@ -47,19 +55,21 @@ struct AlertLimits {
   /// With a high limit, an alert is raised only if the other ranks wait for most of the time.
   std::optional<double> imbalance = 0.3, late = 0.3;
   std::optional<std::uint64_t> lost_calls = 1;
+  /// Ranks per core. A higher limit is for programs whose ranks leave their cores while they wait.
+  std::optional<double> oversubscribed = 1.0;
   /// Time over which shares are measured. An alert for losses is closed if there is no new loss for
   /// this time. A longer span gives fewer and later alerts.
   Nanos span_ns = 10 * kSecond;
   bool operator==(const AlertLimits&) const = default;
 };
 
-enum class AlertKind : std::uint8_t { kStalled, kImbalance, kLate, kLoss };
-/// "stalled", "imbalance", "late", "loss".
+enum class AlertKind : std::uint8_t { kStalled, kImbalance, kLate, kLoss, kOversubscribed };
+/// "stalled", "imbalance", "late", "loss", "oversubscribed".
 const char* alert_kind_name(AlertKind kind);
 std::optional<AlertKind> parse_alert_kind(const std::string& name);
 
-/// The subject of an alert: ranks of a world, one rank, events of a rank, windows of a host, or a
-/// lost host.
+/// The subject of an alert: ranks of a world, one rank, events of a rank, a host or its windows, or
+/// a lost host.
 enum class AlertSubject : std::uint8_t { kWorld, kRank, kEvents, kHost, kLostHost };
 /// "world", "rank", "events", "host", "lost_host".
 const char* alert_subject_name(AlertSubject subject);
@@ -82,7 +92,7 @@ struct Alert {
   /// A sentence for people; programs must not parse it. While the alert is open, the text describes
   /// the present state; afterwards it describes the worst state.
   std::string text;
-  double value = 0;  ///< Worst value: seconds, a share, or calls.
+  double value = 0;  ///< Worst value: seconds, a share, calls, or ranks per core.
   double threshold = 0;
   /// True if at least `value` calls were lost, but the exact number is unknown.
   bool at_least = false;
@@ -128,16 +138,18 @@ struct LostHostNote {
 /// Judges windows. Does no I/O. The present time is the end of the newest window. An alert is
 /// raised once and stays open for some time:
 /// - *Stalled* is closed at the next call, or when all ranks compute.
-/// - *Imbalance* and *late* compare shares over a whole span. They are closed when the value is
-///   below three quarters of the threshold. So a value around the threshold gives only one alert.
+/// - *Imbalance* and *late* compare shares over a whole span, *imbalance* also over the first part
+///   of a run. They are closed when the value is below three quarters of the threshold. So a value
+///   around the threshold gives only one alert.
 /// - *Loss* is closed if no call was lost for a span. An alert for a lost host is closed when the
 ///   host reports again.
+/// - *Oversubscribed* is closed when the host has at most as many ranks as the limit allows.
 ///
 /// *Stalled*, *imbalance* and *late* have at most one open alert for each world. It may be about
 /// several ranks, and these ranks may change. It stays open if the next evaluation finds at least
 /// one of these ranks again. Otherwise it is closed and a new alert is raised.
 ///
-/// Uses about 400 bytes of memory for each rank. Not thread-safe.
+/// Uses about 600 bytes of memory for each rank. Not thread-safe.
 class AlertRules {
  public:
   explicit AlertRules(AlertLimits limits);
@@ -171,11 +183,14 @@ class AlertRules {
   /// the same host changes nothing.
   void note_host_lost(const LostHostNote& note);
   void note_host_found(LeafId leaf);
+  /// Notes how many cores the processes of a host may use. Without it, the host is not judged.
+  void note_cores(LeafId leaf, double cores) { hosts_[leaf].cores = cores; }
   /// Notes that the rank will make no more calls.
   void note_ended(WorldId world, Rank rank);
 
   /// Returns the alerts that were raised, closed or changed since the last call. The caller stores
-  /// each by its id. Ranks are evaluated at most five times per span.
+  /// each by its id. Ranks are evaluated at most five times per span, in the first span of a run
+  /// ten times.
   std::vector<Alert> judge();
   /// Ends the evaluation: closes all open alerts. Returns the changed alerts, as judge() does.
   std::vector<Alert> finish();
@@ -183,8 +198,11 @@ class AlertRules {
   const AlertLimits& limits() const { return limits_; }
 
  private:
-  /// Number of parts in a span. One additional part is being filled.
-  static constexpr std::size_t kParts = 5;
+  /// Number of parts in a span. A whole span ends with every second part. So two more parts are
+  /// kept: one is being filled, and one may be later than the span.
+  static constexpr std::int64_t kParts = 10;
+  static constexpr std::int64_t kPartsOfLook = 2;
+  static constexpr std::int64_t kKeptParts = kParts + 2;
   /// Value of `first_ns` for a rank without a window since this front end took over.
   static constexpr Nanos kNoWindow = std::numeric_limits<Nanos>::max();
   struct Sums {
@@ -196,13 +214,21 @@ class AlertRules {
     std::uint64_t captured = 0, lost = 0;
     bool ended = false, stopped = false, outside = false;
     std::string inside;
-    std::array<Sums, kParts + 1> parts{};
+    std::array<Sums, kKeptParts> parts{};
   };
   using World = std::map<Rank, RankState>;
   struct Host {
     std::optional<Nanos> seen_ns;
     std::string name;
     bool lost = false;
+    std::optional<double> cores;
+    std::optional<Nanos> crowded_ns;  ///< Since when the host has too many ranks.
+  };
+  /// Parts of the run in which shares are measured.
+  struct Span {
+    std::int64_t first = 0, end = 0;  ///< Parts [first, end).
+    Nanos begin_ns = 0, length_ns = 0;
+    bool is_young = false;  ///< It is all of the run so far, not a whole span.
   };
   /// Identifies an open alert. The number is the subject's rank or leaf.
   struct Key {
@@ -239,6 +265,7 @@ class AlertRules {
     Ranks ranks;
     std::string worst_text;
     std::optional<Rank> worst_rank;
+    bool is_adopted = false;  ///< It was raised by a former front end, and not judged since.
   };
   struct Standing;
   struct Cohort;
@@ -246,6 +273,8 @@ class AlertRules {
   RankState& rank_of(WorldId world, Rank rank, LeafId leaf, Nanos begin_ns);
   RankState* known_rank(WorldId world, Rank rank);
   Nanos part_ns() const { return limits_.span_ns / static_cast<Nanos>(kParts); }
+  /// Returns the slot of a part in RankState::parts.
+  static std::size_t slot_of(std::int64_t part);
   void start_part(std::int64_t part);
   bool is_judged(const RankState& rank) const;
   bool is_lost(const RankState& rank) const;  ///< Returns whether the rank's host is lost.
@@ -257,13 +286,22 @@ class AlertRules {
   std::string stall_text(const World& world, const Standing& standing, const Ranks& ranks,
                          Rank longest, const std::string& took) const;
   void judge_long_call(WorldId id);
-  void judge_shares(AlertKind kind, double threshold, WorldId id, const World& world);
-  Cohort cohort_of(AlertKind kind, const World& world, Ranks ranks) const;
-  std::vector<Cohort> cohorts(AlertKind kind, const World& world) const;
-  Sums span_of(const RankState& rank) const;
+  void judge_shares(AlertKind kind, double threshold, WorldId id, const World& world,
+                    const Span& span);
+  Cohort cohort_of(AlertKind kind, const World& world, Ranks ranks, const Span& span) const;
+  std::vector<Cohort> cohorts(AlertKind kind, const World& world, const Span& span) const;
+  Span whole_span() const;
+  /// Returns all of a young world's time so far; nullopt if the world is old enough for a whole
+  /// span, or too young.
+  std::optional<Span> young_span(const World& world) const;
+  /// Returns whether the last parts of the span each show one of these ranks below the mean.
+  bool lasts(const World& world, const Cohort& cohort, const Ranks& low, double threshold,
+             const Span& span) const;
+  Sums sums_of(const RankState& rank, const Span& span) const;
   Finding share_finding(AlertKind kind, double threshold, const World& world, const Cohort& cohort,
-                        Ranks low) const;
+                        Ranks low, const Span& span) const;
   bool is_unknown(const Open& open, const World& world) const;
+  void judge_hosts();
   void judge_losses();
   void judge_loss(const Key& key, const Loss& loss);
   std::string loss_text(const Key& key, const Loss& loss) const;

@@ -28,6 +28,11 @@ constexpr double kCloses = 0.75;
 constexpr std::uint64_t kCallsApart = 2, kCallsPart = 10;
 /// A difference that a sentence of what was worse is worth.
 constexpr double kPoint = 0.01;
+/// A run is judged from this time on, and from this part of a span on.
+constexpr Nanos kLeastTime = 2500 * kMillisecond;
+constexpr std::int64_t kLeastPartOfSpan = 4;
+/// In a young run, so many parts must each show who is low.
+constexpr std::int64_t kPartsThatAgree = 2;
 
 }  // namespace
 
@@ -51,10 +56,48 @@ struct AlertRules::Cohort {
 };
 
 // The part that is being filled is left out.
-AlertRules::Sums AlertRules::span_of(const RankState& rank) const {
+AlertRules::Span AlertRules::whole_span() const {
+  const std::int64_t end = floor_to(part_, kPartsOfLook);
+  return {end - kParts, end, (end - kParts) * part_ns(), kParts * part_ns(), false};
+}
+
+std::optional<AlertRules::Span> AlertRules::young_span(const World& world) const {
+  const Span whole = whole_span();
+  Span span{0, part_, std::numeric_limits<Nanos>::min(), 0, true};
+  for (const auto& [number, rank] : world) {
+    if (!is_judged(rank)) continue;
+    if (rank.first_ns <= whole.begin_ns || rank.first_ns == kNoWindow) return std::nullopt;
+    span.begin_ns = std::max(span.begin_ns, rank.first_ns);
+  }
+  const Nanos end_ns = part_ * part_ns();
+  if (span.begin_ns == std::numeric_limits<Nanos>::min() || span.begin_ns >= end_ns) {
+    return std::nullopt;
+  }
+  span.length_ns = end_ns - span.begin_ns;
+  span.first = floor_to(span.begin_ns, part_ns()) / part_ns();
+  if (span.length_ns < kLeastTime || span.length_ns < limits_.span_ns / kLeastPartOfSpan) {
+    return std::nullopt;
+  }
+  return span;
+}
+
+bool AlertRules::lasts(const World& world, const Cohort& cohort, const Ranks& low, double threshold,
+                       const Span& span) const {
+  for (std::int64_t part = span.end - kPartsThatAgree; part < span.end; ++part) {
+    const Span one{part, part + 1, part * part_ns(), part_ns(), true};
+    const Cohort then = cohort_of(AlertKind::kImbalance, world, cohort.ranks, one);
+    const Ranks low_then = then.below(threshold);
+    Ranks both;
+    std::ranges::set_intersection(low, low_then, std::back_inserter(both));
+    if (both.empty()) return false;
+  }
+  return true;
+}
+
+AlertRules::Sums AlertRules::sums_of(const RankState& rank, const Span& span) const {
   Sums sum;
-  for (std::int64_t part = part_ - static_cast<std::int64_t>(kParts); part < part_; ++part) {
-    const Sums& of = rank.parts[static_cast<std::size_t>(part - floor_to(part, kParts + 1))];
+  for (std::int64_t part = span.first; part < span.end; ++part) {
+    const Sums& of = rank.parts[slot_of(part)];
     sum.mpi_ns += of.mpi_ns;
     sum.collective_ns += of.collective_ns;
     sum.collective_calls += of.collective_calls;
@@ -63,29 +106,30 @@ AlertRules::Sums AlertRules::span_of(const RankState& rank) const {
   return sum;
 }
 
-AlertRules::Cohort AlertRules::cohort_of(AlertKind kind, const World& world, Ranks ranks) const {
-  const auto span = static_cast<double>(static_cast<std::int64_t>(kParts) * part_ns());
+AlertRules::Cohort AlertRules::cohort_of(AlertKind kind, const World& world, Ranks ranks,
+                                         const Span& span) const {
+  const auto length = static_cast<double>(span.length_ns);
   Cohort cohort;
   cohort.ranks = std::move(ranks);
   for (const Rank rank : cohort.ranks) {
-    const Sums sum = span_of(world.at(rank));
+    const Sums sum = sums_of(world.at(rank), span);
     const std::uint64_t ns = kind == AlertKind::kLate ? sum.collective_ns : sum.mpi_ns;
-    cohort.shares.push_back(std::min(static_cast<double>(ns) / span, 1.0));
+    cohort.shares.push_back(std::min(static_cast<double>(ns) / length, 1.0));
     cohort.mean += cohort.shares.back() / static_cast<double>(cohort.ranks.size());
   }
   return cohort;
 }
 
-std::vector<AlertRules::Cohort> AlertRules::cohorts(AlertKind kind, const World& world) const {
-  const Nanos begin = (part_ - static_cast<std::int64_t>(kParts)) * part_ns();
+std::vector<AlertRules::Cohort> AlertRules::cohorts(AlertKind kind, const World& world,
+                                                    const Span& span) const {
   struct Member {
     std::uint64_t calls, collectives;
     Rank rank;
   };
   std::vector<Member> members;
   for (const auto& [number, rank] : world) {
-    if (!is_judged(rank) || rank.first_ns > begin) continue;
-    const Sums sum = kind == AlertKind::kLate ? span_of(rank) : Sums{};
+    if (!is_judged(rank) || rank.first_ns > span.begin_ns) continue;
+    const Sums sum = kind == AlertKind::kLate ? sums_of(rank, span) : Sums{};
     if (kind == AlertKind::kLate && sum.collectives == 0) continue;
     members.push_back({sum.collective_calls, sum.collectives, number});
   }
@@ -112,13 +156,14 @@ std::vector<AlertRules::Cohort> AlertRules::cohorts(AlertKind kind, const World&
   for (auto& [ranks, collectives] : groups) {
     if (ranks.size() < 2) continue;
     std::ranges::sort(ranks);
-    found.push_back(cohort_of(kind, world, std::move(ranks)));
+    found.push_back(cohort_of(kind, world, std::move(ranks), span));
   }
   return found;
 }
 
 AlertRules::Finding AlertRules::share_finding(AlertKind kind, double threshold, const World& world,
-                                              const Cohort& cohort, Ranks low) const {
+                                              const Cohort& cohort, Ranks low,
+                                              const Span& span) const {
   double sum = 0, least = 2;
   Finding finding;
   for (std::size_t i = 0; i < cohort.ranks.size(); ++i) {
@@ -148,13 +193,14 @@ AlertRules::Finding AlertRules::share_finding(AlertKind kind, double threshold, 
   finding.value = cohort.mean - least;
   finding.threshold = threshold;
   finding.ranks = std::move(low);
-  finding.at_ns = (part_ - static_cast<std::int64_t>(kParts)) * part_ns();
+  finding.at_ns = span.begin_ns;
   return finding;
 }
 
 // After a front end's death nobody knows for a span; a rank that it has not told of had ended.
 bool AlertRules::is_unknown(const Open& open, const World& world) const {
-  const Nanos begin = (part_ - static_cast<std::int64_t>(kParts)) * part_ns();
+  if (!open.is_adopted) return false;
+  const Nanos begin = whole_span().begin_ns;
   return std::ranges::any_of(open.ranks, [&](Rank number) {
     const auto rank = world.find(number);
     return rank != world.end() && !rank->second.ended && !is_lost(rank->second) &&
@@ -162,18 +208,19 @@ bool AlertRules::is_unknown(const Open& open, const World& world) const {
   });
 }
 
-void AlertRules::judge_shares(AlertKind kind, double threshold, WorldId id, const World& world) {
+void AlertRules::judge_shares(AlertKind kind, double threshold, WorldId id, const World& world,
+                              const Span& span) {
   const Key key{kind, AlertSubject::kWorld, id, 0};
   const auto open = open_.find(key);
   if (open != open_.end() && is_unknown(open->second, world)) return;
-  const std::vector<Cohort> all = cohorts(kind, world);
+  const std::vector<Cohort> all = cohorts(kind, world, span);
   // One that is open goes on while one of its ranks is low enough.
   if (open != open_.end()) {
     for (const Cohort& cohort : all) {
       Ranks low = cohort.below(kCloses * threshold), both;
       std::ranges::set_intersection(low, open->second.ranks, std::back_inserter(both));
       if (both.empty()) continue;
-      Finding finding = share_finding(kind, threshold, world, cohort, std::move(low));
+      Finding finding = share_finding(kind, threshold, world, cohort, std::move(low), span);
       const double worst = open->second.alert.value;
       const bool was_worse = worst - finding.value >= kPoint;
       if (was_worse) {
@@ -181,11 +228,13 @@ void AlertRules::judge_shares(AlertKind kind, double threshold, WorldId id, cons
       }
       return hold(key, std::move(finding));
     }
-    close(open, part_ * part_ns());
+    close(open, span.end * part_ns());
   }
   const auto widest = std::ranges::max_element(all, {}, &Cohort::widest);
   if (widest == all.end() || widest->widest() < threshold) return;
-  hold(key, share_finding(kind, threshold, world, *widest, widest->below(threshold)));
+  Ranks low = widest->below(threshold);
+  if (span.is_young && !lasts(world, *widest, low, threshold, span)) return;
+  hold(key, share_finding(kind, threshold, world, *widest, std::move(low), span));
 }
 
 }  // namespace xylem::storage

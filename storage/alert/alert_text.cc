@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdio>
 
 #include "base/quantity_text.h"
@@ -45,6 +46,11 @@ std::string ranks_text(const std::vector<Rank>& ranks, const std::string& host) 
   }
   return count_text(ranks.size()) + " ranks (" + list_text(ranks) +
          (host.empty() ? "" : ", all on " + host) + ")";
+}
+
+std::string cores_text(double cores) {
+  const bool is_whole = cores == std::floor(cores);
+  return number_text(cores, is_whole ? 0 : 1) + (cores == 1 ? " core" : " cores");
 }
 
 std::string calls_text(std::uint64_t calls) {

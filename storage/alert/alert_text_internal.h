@@ -25,6 +25,8 @@ std::string list_text(const std::vector<Rank>& ranks);
 /// Returns "rank 3 (node01)" or "4 ranks (0-3, all on node01)". If `host` is empty, returns "rank
 /// 3" or "4 ranks (0-3)".
 std::string ranks_text(const std::vector<Rank>& ranks, const std::string& host);
+/// Returns "1 core", "4 cores" or "1.5 cores".
+std::string cores_text(double cores);
 /// Returns "1 call" or "5 calls".
 std::string calls_text(std::uint64_t calls);
 

@@ -77,6 +77,9 @@ class Inquiry {
     if (auto asked = run_.query(sql, sink); !asked) failure = asked.error();
   }
 
+  /// The file, for functions that make SQL from what the file has.
+  RunFile& run() { return run_; }
+
   std::optional<Error> failure;
 
  private:

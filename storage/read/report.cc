@@ -7,6 +7,7 @@
 #include "base/saturating.h"
 #include "storage/read/alert_rows_internal.h"
 #include "storage/read/inquiry_internal.h"
+#include "storage/read/run_findings_internal.h"
 #include "storage/read/under_way_internal.h"
 #include "storage/read/watched_internal.h"
 
@@ -302,6 +303,7 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   Inquiry inquiry(run);
   Report report;
   report.run = read_run(inquiry);
+  report.findings = make_findings(read_activity(inquiry));
   read_worlds(inquiry, limits.worlds, report);
   report.account = read_account(inquiry, limits.inexact_ranks);
   report.events = read_event_account(inquiry);

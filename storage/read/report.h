@@ -1,7 +1,7 @@
 #pragma once
 
-// The contents of `xylem report`: the run, the account, the time in functions, waits between ranks,
-// and losses. For runs of any size, the lists are short.
+// The contents of `xylem report`: the findings, the run, the account, the time in functions, waits
+// between ranks, and losses. For runs of any size, the lists are short.
 
 #include <cstdint>
 #include <optional>
@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "storage/account_line.h"
 #include "storage/alert/alert_rules.h"
+#include "storage/read/findings.h"
 #include "storage/read/query.h"
 #include "storage/read/under_way.h"
 
@@ -149,6 +150,7 @@ struct Report {
   };
 
   Run run;
+  Findings findings;
   std::vector<World> worlds;  ///< In the order of ids.
   std::uint64_t worlds_in_all = 0;
   Account account;

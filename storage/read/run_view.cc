@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "storage/read/alert_rows_internal.h"
+#include "storage/read/run_findings_internal.h"
 #include "storage/read/run_view_internal.h"
 #include "storage/read/under_way_internal.h"
 #include "storage/summary_internal.h"
@@ -189,6 +190,15 @@ Result<Overview> RunView::overview() {
     if (lasted > 0) {
       overview.calls_per_s =
           static_cast<double>(overview.report.account.captured) * kSecond / lasted;
+    }
+  });
+}
+
+Result<RunFindings> RunView::findings() {
+  return answer_of<RunFindings>(*run_, [](ViewReader& reader, RunFindings& answer) {
+    answer.found = make_findings(read_activity(reader.inquiry));
+    for (const WorldEfficiency& world : answer.found.worlds) {
+      reader.scope.estimated |= world.estimated;
     }
   });
 }

@@ -41,6 +41,7 @@ class RunView {
   /// Returns the scope of the whole run. It says, for example, whether the run has ended.
   Result<Scope> scope();
   Result<Overview> overview();
+  Result<RunFindings> findings();
   Result<RankGrid> ranks(const RankGridQuery& query);
   Result<FunctionTable> functions(const FunctionQuery& query);
   Result<Matrix> matrix(const MatrixQuery& query);

@@ -298,6 +298,12 @@ struct SeriesTable {
   Nanos look_ns = 0;
 };
 
+/// The findings of the run (findings.h).
+struct RunFindings {
+  Scope scope;
+  Findings found;
+};
+
 struct Overview {
   Scope scope;
   /// The report. The lists have the lengths of ReportLimits, with two exceptions: up to kMaxWorlds

@@ -24,6 +24,7 @@ Result<ResumedStore> resume_store(const RecordOptions& options) {
   former.run_id = options.facts.run_id;
   former.fold = options.fold;
   former.alerts = options.alerts;
+  former.on_alert = options.on_alert;
   return resume_sqlite_store(former);
 }
 
@@ -33,6 +34,7 @@ Result<ResumedStore> begin_store(const RecordOptions& options) {
   begin.pretend_file_system = options.pretend_file_system;
   begin.fold = options.fold;
   begin.alerts = options.alerts;
+  begin.on_alert = options.on_alert;
   auto store = make_sqlite_store(begin);
   if (!store) return unexpected(std::move(store.error()));
   if (auto begun = (*store)->begin_run(options.facts); !begun) {

@@ -21,6 +21,7 @@ struct RecordOptions {
   bool overwrite = false;                    ///< As in ReplaceOptions.
   long pretend_file_system = 0;              ///< As in SqliteOptions.
   AlertLimits alerts = {};                   ///< As in SqliteOptions.
+  AlertListener on_alert{};                  ///< As in SqliteOptions.
   std::shared_ptr<const StreamFold> fold{};  ///< As in SqliteOptions.
 };
 

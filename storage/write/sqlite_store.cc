@@ -106,7 +106,10 @@ class SqliteStore final : public Store {
   /// Call it before the file is removed: then the destructor makes no copy.
   void abandon() { mirror_.reset(); }
   /// Starts the alerts with these limits. Call it before the first put.
-  void watch(const AlertLimits& limits) { intake_.alerts().begin(limits); }
+  void watch(const AlertLimits& limits, AlertListener listener) {
+    intake_.alerts().begin(limits);
+    listener_ = std::move(listener);
+  }
 
   Result<void> begin_run(const RunFacts& facts) override;
   void set_time(Nanos at_ns) override { intake_.streams().set_time(at_ns); }
@@ -154,6 +157,7 @@ class SqliteStore final : public Store {
   std::uint64_t front_ends_;  ///< Front ends of the run, including this one.
   std::optional<Mirror> mirror_;
   Reserve reserve_;
+  AlertListener listener_;
   Nanos mirrored_at_ns_ = 0;
   Nanos sums_up_at_ns_ = 0;  ///< Earliest time of the next summaries.
   std::size_t pending_bytes_ = 0;
@@ -224,6 +228,9 @@ Result<void> SqliteStore::put_link(const wire::LinkReport& report, Nanos at_ns) 
 Result<void> SqliteStore::put_host_facts(const wire::HostFacts& host, Nanos at_ns) {
   if (auto begun = begin_transaction(); !begun) return begun;
   tree_.put_host_facts(host, at_ns);
+  for (const wire::HostFact& fact : host.facts) {
+    if (fact.name == "cores") intake_.alerts().note_cores(host.leaf, fact.value);
+  }
   return settle_put(sizeof(wire::HostFacts) + host.facts.size() * sizeof(wire::HostFact));
 }
 
@@ -323,7 +330,9 @@ void SqliteStore::write_alerts() {
   intake_.alerts().write();
   commit_.run();
   if (auto done = connection_.take(); !done) return roll_back();
-  intake_.alerts().forget_written();
+  for (const Alert& alert : intake_.alerts().forget_written()) {
+    if (listener_) listener_(alert);
+  }
 }
 
 void SqliteStore::sum_up(bool is_last) {
@@ -451,7 +460,7 @@ Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options) {
   if (auto migrated = migrate(connection); !migrated) return give_up(migrated.error());
   connection.execute(kWaitForDisk);
   auto store = std::make_unique<SqliteStore>(std::move(parts));
-  store->watch(options.alerts);
+  store->watch(options.alerts, options.on_alert);
   if (auto ready = store->ready(); !ready) {
     store->abandon();
     return give_up(ready.error());
@@ -477,7 +486,7 @@ Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options) {
   auto past = take_over(connection, options.run_id);
   if (!past) return unexpected(std::move(past.error()));
   auto store = std::make_unique<SqliteStore>(std::move(parts), past->front_ends);
-  store->watch(options.alerts);
+  store->watch(options.alerts, options.on_alert);
   if (auto ready = store->ready(); !ready) return unexpected(std::move(ready.error()));
   return ResumedStore{std::move(store), *std::move(past)};
 }

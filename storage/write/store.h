@@ -4,6 +4,7 @@
 // added.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -254,6 +255,10 @@ struct ResumedStore {
 /// is borrowed.
 ResumedStore open_memory_store(MemoryRun& run);
 
+/// Called for each new alert, once, after the alert is committed. Called on the thread that calls
+/// the store, inside commit() or end_run(). It must return soon, and must not call the store.
+using AlertListener = std::function<void(const Alert&)>;
+
 /// Options for a new run's file.
 struct SqliteOptions {
   std::string path;
@@ -264,6 +269,7 @@ struct SqliteOptions {
   /// $TMPDIR or /tmp, and is copied to `path` each minute and at the end.
   long pretend_file_system = 0;
   AlertLimits alerts = {};  ///< Thresholds of alerts.
+  AlertListener on_alert{};
   /// Merges waves of the run's streams. If null, the waves of each leaf are kept separately. The
   /// pointer is shared because options are copied.
   std::shared_ptr<const StreamFold> fold{};
@@ -287,6 +293,7 @@ struct ResumeOptions {
   std::string run_id;                        ///< As in RunFacts.
   AlertLimits alerts = {};                   ///< As in SqliteOptions.
   std::shared_ptr<const StreamFold> fold{};  ///< As in SqliteOptions.
+  AlertListener on_alert{};                  ///< As in SqliteOptions.
 };
 
 /// Continues the run of a front end that is dead or counts as dead. From now on each commit of the

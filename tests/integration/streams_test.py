@@ -47,7 +47,7 @@ class OneTree(EmulatedClusterTest):
                           f"{' '.join(map(str, tools))} || touch failed\nwait\n")
         script.chmod(0o700)
         process = self.start_on("head", XYLEM, "run", "--store", "run.db", "--config", "all.toml", "--detail", "trace",
-                                "--topology", "kary:2", "--", script)
+                                "--topology", "kary:2", "--services", "none", "--", script)
         live = LiveStore(self.folder / "run.db")
         wait_until(lambda: live.value("SELECT count(*) FROM node WHERE role = 'comm_process' AND state = 'attached'"),
                    "the tree stands")

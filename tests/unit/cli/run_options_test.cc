@@ -272,7 +272,7 @@ TEST(RunOptions, AreReadByTheFrontEndAsTheyWereChecked) {
   EXPECT_EQ(read->session.choice.room.excluded, (std::vector<std::string>{"node1", "node2"}));
   EXPECT_EQ(read->session.choice.room.max_per_host, 3u);
   EXPECT_EQ(read->session.choice.rules, checked->session.choice.rules);
-  ASSERT_EQ(read->session.services.size(), 1u);
+  ASSERT_EQ(read->session.services.size(), 2u);  // The service process is on by default.
   EXPECT_EQ(read->session.services[0].interval_ns, 3 * kSecond);
   EXPECT_FALSE(read->start.tls);
   EXPECT_TRUE(read->quiet);

@@ -30,24 +30,45 @@ TEST(ServiceOptions, AProgramIsOneTextWithItsArguments) {
               StartsWith("x.toml:2: service gpu: it has a program already, '/bin/a'; write"));
 }
 
-std::vector<std::string> names_with_built_in(const std::string& text) {
-  auto entries = parse_config(text, "x.toml");
-  EXPECT_TRUE(entries) << entries.error().message;
-  const auto added = add_built_in_services(*entries, "x.toml");
-  if (!added) return {added.error().message};
+std::vector<std::string> names_with_built_in(const std::string& text,
+                                             const std::string& list = "host,process") {
+  auto services = read_services_of(text);
+  const auto built_in = read_built_in_services(list);
+  if (!services || !built_in) return {"refused"};
+  add_built_in_services(*built_in, *services);
   std::vector<std::string> names;
-  const auto services = read_services(*entries, "x.toml");
-  EXPECT_TRUE(services) << services.error().message;
   for (const wire::ServiceSpec& spec : *services) names.push_back(spec.name);
   return names;
 }
 
 TEST(ServiceOptions, HaveTheBuiltInServicesAddedThatAreNotNamed) {
   EXPECT_THAT(names_with_built_in(""), ElementsAre("host", "process"));
+  EXPECT_THAT(names_with_built_in("", "process"), ElementsAre("process"));
   EXPECT_THAT(names_with_built_in("[service.host]\ninterval = \"2s\"\n"),
               ElementsAre("host", "process"));
-  EXPECT_THAT(names_with_built_in("[service.host]\nexec = \"/bin/a\"\n"),
-              ElementsAre(StartsWith("x.toml:2: service host")));
+  EXPECT_THAT(names_with_built_in("[service.probe]\nexec = \"/bin/a\"\n"),
+              ElementsAre("host", "probe", "process"));
+}
+
+TEST(ServiceOptions, KeepTheIntervalThatTheFileGives) {
+  auto services = read_services_of("[service.host]\ninterval = \"2s\"\n");
+  ASSERT_TRUE(services) << services.error().message;
+  add_built_in_services({"host"}, *services);
+  ASSERT_EQ(services->size(), 1u);
+  EXPECT_EQ(services->front().interval_ns, 2 * kSecond);
+}
+
+TEST(ServiceOptions, NoneMeansThoseOfTheFileOnly) {
+  EXPECT_THAT(names_with_built_in("", "none"), ElementsAre());
+  EXPECT_THAT(names_with_built_in("[service.host]\n", "none"), ElementsAre("host"));
+}
+
+TEST(ServiceOptions, AListWithAnotherNameIsRefused) {
+  for (const char* list : {"", "gpu", "host,", "host process", "none,host", "host,none"}) {
+    const auto refused = read_built_in_services(list);
+    ASSERT_FALSE(refused) << list;
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  }
 }
 
 TEST(ServiceOptions, HaveNoneAddedBeyondTheMaximum) {

@@ -114,6 +114,83 @@ TEST_F(AlertRulesTest, AnImbalanceIsToldOnlyWhenItLastsASpan) {
   EXPECT_THAT(alerts_, IsEmpty());
 }
 
+TEST_F(AlertRulesTest, AnImbalanceInARunOfFourSecondsIsToldBeforeItsEnd) {
+  now_ = 250 * kMillisecond;  // The ranks begin in the middle of a part.
+  run(3 * kSecond, {kBusy, kWaits, kWaits, kWaits});
+  const Alert alert = the(AlertKind::kImbalance);
+  EXPECT_EQ(alert.rank, Rank{0});
+  EXPECT_EQ(alert.at_ns, 250 * kMillisecond);
+  EXPECT_NEAR(alert.value, 0.64, 0.01);
+}
+
+TEST_F(AlertRulesTest, AnImbalanceAfterALongStartIsToldToo) {
+  constexpr Share kStarts{.mpi = 1, .collective = 0, .longest_ns = kSecond};  // In MPI_Init.
+  run(kSecond, {kStarts, kStarts, kStarts, kStarts});
+  run(3 * kSecond, {kBusy, kWaits, kWaits, kWaits});
+  EXPECT_EQ(the(AlertKind::kImbalance).rank, Rank{0});
+}
+
+TEST_F(AlertRulesTest, AWaitAtTheStartThatIsOverIsNotTold) {
+  for (const Nanos wait : {kSecond, 2 * kSecond}) {
+    AlertRulesTest::rules_ = AlertRules(AlertLimits{});
+    now_ = 0;
+    run(wait, {kBusy, kWaits, kWaits});
+    run(30 * kSecond, {{}, {}, {}});
+    EXPECT_THAT(alerts_, IsEmpty()) << wait;
+  }
+}
+
+TEST_F(AlertRulesTest, RanksThatTakeTurnsInAYoungRunAreNotTold) {
+  for (int i = 0; i < 3; ++i) {
+    run(kSecond, {kBusy, kWaits, kWaits});
+    run(kSecond, {kWaits, kBusy, kWaits});
+    run(kSecond, {kWaits, kWaits, kBusy});
+  }
+  EXPECT_THAT(alerts(AlertKind::kImbalance), IsEmpty());
+}
+
+TEST_F(AlertRulesTest, AnImbalanceOfAYoungRunIsOverWhenTheRanksAreEqual) {
+  run(4 * kSecond, {kBusy, kWaits, kWaits});
+  EXPECT_FALSE(the(AlertKind::kImbalance).until_ns);
+  run(20 * kSecond, {{}, {}, {}});
+  EXPECT_TRUE(the(AlertKind::kImbalance).until_ns);
+}
+
+TEST_F(AlertRulesTest, AHostWithMoreRanksThanCoresIsToldAfterTwoSeconds) {
+  rules_.name_host(LeafId{0}, "node01");
+  rules_.note_cores(LeafId{0}, 2);
+  const auto three_ranks = [this](Nanos length) {
+    for (const Nanos end = now_ + length; now_ < end;) {
+      now_ += kAlertWindow;
+      for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        rules_.note({kWorld, Rank{rank}, LeafId{0}, now_ - kAlertWindow, now_, 10, 0, 0, 0, ""});
+      }
+      for (const Alert& alert : rules_.judge()) alerts_[alert.id] = alert;
+    }
+  };
+  three_ranks(2 * kSecond);
+  EXPECT_THAT(alerts_, IsEmpty());
+  three_ranks(2 * kSecond);
+  Alert alert = the(AlertKind::kOversubscribed);
+  EXPECT_EQ(alert.text, "host node01 has 3 ranks on 2 cores: ranks share cores");
+  EXPECT_EQ(alert.subject, AlertSubject::kHost);
+  EXPECT_EQ(alert.leaf, LeafId{0});
+  EXPECT_DOUBLE_EQ(alert.value, 1.5);
+  EXPECT_DOUBLE_EQ(alert.threshold, 1);
+  EXPECT_FALSE(alert.until_ns);
+  rules_.note_ended(kWorld, Rank{2});
+  three_ranks(2 * kSecond);
+  alert = the(AlertKind::kOversubscribed);
+  EXPECT_TRUE(alert.until_ns);
+}
+
+TEST_F(AlertRulesTest, HostsWithACoreForEachRankOrWithUnknownCoresAreNotOversubscribed) {
+  rules_.note_cores(LeafId{0}, 1);  // One rank a host.
+  rules_.note_cores(LeafId{1}, 1.5);
+  run(20 * kSecond, {{}, {}, {}});
+  EXPECT_THAT(alerts_, IsEmpty());
+}
+
 TEST_F(AlertRulesTest, AValueThatSwingsAboutTheThresholdIsOneAlert) {
   // Means of a span between 0.27 and 0.33 above the lowest: over and under the threshold of 0.3.
   for (int i = 0; i < 10; ++i) {

@@ -1,0 +1,435 @@
+// What makes a world slow, as sentences. Each rule returns at most one finding with its cost: the
+// share of the world's time that could be won. The costs decide the order.
+
+#include "storage/read/findings.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/quantity_text.h"
+#include "base/saturating.h"
+#include "storage/alert/alert_text_internal.h"
+#include "storage/read/under_way.h"
+
+namespace xylem::storage {
+namespace {
+
+constexpr std::size_t kMaxHeadlines = 3;
+/// Ranks are named with the slowest one if they are above the mean by this part of its distance.
+constexpr double kAlike = 0.75;
+/// Ranks compute in turn if about one of them computes at a time, and all compute about as long.
+constexpr double kLeastInTurn = 0.5, kMostInTurn = 1.5, kEvenLoad = 0.5;
+constexpr std::uint64_t kLeastRanksInTurn = 3;
+
+double share_of(double part, double whole) {
+  return whole <= 0 ? 0 : std::clamp(part / whole, 0.0, 1.0);
+}
+
+std::string about(bool estimated) { return estimated ? "~" : ""; }
+
+/// A finding, and the share of the run's time that it costs.
+struct Costly {
+  double cost = 0;
+  Finding finding;
+};
+
+/// The ranks of one world.
+struct WorldRanks {
+  std::vector<const RankActivity*> ranks;
+  double thread_ns = 0;  ///< Time of all threads.
+};
+
+/// Finds what is worth a sentence about one world.
+class WorldRules {
+ public:
+  WorldRules(const Activity& activity, const FindingLimits& limits, const WorldEfficiency& world,
+             const WorldRanks& ranks, bool names_world)
+      : activity_(activity),
+        limits_(limits),
+        world_(world),
+        ranks_(ranks),
+        runtime_ns_(static_cast<double>(world.runtime_ns)),
+        prefix_(names_world ? "world " + std::to_string(raw(world.world)) + ": " : "") {
+    for (const FunctionActivity& function : activity.functions) {
+      if (function.world == world.world) mpi_ns_ += static_cast<double>(function.time_ns);
+    }
+  }
+
+  std::vector<Costly> find() {
+    if (world_.runtime_ns < limits_.runtime_ns) return {};
+    for (auto rule : {&WorldRules::imbalance, &WorldRules::wait, &WorldRules::function,
+                      &WorldRules::small_messages, &WorldRules::serialised}) {
+      (this->*rule)();
+    }
+    return std::move(found_);
+  }
+
+  Finding headline(bool stands_out) const {
+    const bool is_short = world_.runtime_ns < limits_.runtime_ns;
+    Finding finding;
+    finding.kind = is_short ? FindingKind::kTooShort : FindingKind::kEfficiency;
+    finding.world = world_.world;
+    finding.estimated = world_.estimated;
+    if (is_short) {
+      finding.severity = Severity::kNote;
+      finding.value = runtime_ns_ / kSecond;
+      finding.text = prefix_ + "only " + duration_text(world_.runtime_ns) +
+                     " between MPI_Init and MPI_Finalize: too short to judge";
+      return finding;
+    }
+    const bool is_low = world_.parallel() < limits_.efficiency;
+    finding.severity = is_low ? Severity::kWarning : stands_out ? Severity::kNote : Severity::kGood;
+    finding.value = world_.parallel();
+    const std::string tilde = about(world_.estimated);
+    finding.text = prefix_ + (finding.severity == Severity::kGood ? "nothing stands out: " : "") +
+                   "parallel efficiency " + tilde + whole_percent_text(world_.parallel()) +
+                   " = load balance " + tilde + whole_percent_text(world_.load_balance()) +
+                   " x communication efficiency " + tilde +
+                   whole_percent_text(world_.communication()) + " (" + count_text(world_.ranks) +
+                   (world_.ranks == 1 ? " rank, " : " ranks, ") + duration_text(world_.runtime_ns) +
+                   ")";
+    return finding;
+  }
+
+ private:
+  /// The share of T by which the slowest rank is above the mean.
+  double imbalance_share() const {
+    return (static_cast<double>(world_.max_useful_ns) - world_.mean_useful_ns) / runtime_ns_;
+  }
+
+  void add(double cost, Finding finding) {
+    finding.world = world_.world;
+    finding.text = prefix_ + finding.text;
+    found_.push_back({cost, std::move(finding)});
+  }
+
+  std::string host_of(const std::vector<Rank>& ranks) const {
+    if (activity_.hosts.size() < 2) return {};
+    const HostActivity* host = nullptr;
+    for (const RankActivity* rank : ranks_.ranks) {
+      if (!std::ranges::binary_search(ranks, rank->rank)) continue;
+      const auto found = std::ranges::find(activity_.hosts, rank->leaf, &HostActivity::leaf);
+      if (found == activity_.hosts.end() || (host != nullptr && host != &*found)) return {};
+      host = &*found;
+    }
+    return host == nullptr ? "" : host->name;
+  }
+
+  void imbalance() {
+    const double above = static_cast<double>(world_.max_useful_ns) - world_.mean_useful_ns;
+    const double cost = imbalance_share();
+    if (world_.ranks < 2 || cost < limits_.imbalance) return;
+    std::vector<Rank> slow;
+    for (const RankActivity* rank : ranks_.ranks) {
+      const auto useful = static_cast<double>(rank->useful_ns());
+      if (useful - world_.mean_useful_ns >= kAlike * above) slow.push_back(rank->rank);
+    }
+    std::ranges::sort(slow);
+    const std::string tilde = about(world_.estimated);
+    const bool is_one = slow.size() == 1;
+    Finding finding;
+    finding.kind = FindingKind::kImbalance;
+    finding.rank = world_.slowest;
+    finding.host = host_of(slow);
+    finding.value = cost;
+    finding.estimated = world_.estimated;
+    finding.text = ranks_text(slow, finding.host) +
+                   (is_one ? " computes longest: " : " compute longest: up to ") + tilde +
+                   duration_text(world_.max_useful_ns) + ", " + tilde +
+                   duration_text(static_cast<Nanos>(above)) + " above the mean of all ranks" +
+                   (is_one ? "; the others wait for it" : "; the others wait for them");
+    add(cost, std::move(finding));
+  }
+
+  void wait() {
+    const WaitActivity* longest = nullptr;
+    for (const WaitActivity& wait : activity_.waits) {
+      if (wait.world != world_.world || wait.rank == wait.peer) continue;
+      if (longest == nullptr || wait.time_ns > longest->time_ns) longest = &wait;
+    }
+    if (longest == nullptr) return;
+    const double share = share_of(static_cast<double>(longest->time_ns), runtime_ns_);
+    if (share < limits_.wait) return;
+    Finding finding;
+    finding.kind = FindingKind::kWait;
+    finding.rank = longest->rank;
+    finding.peer = longest->peer;
+    finding.value = share;
+    finding.estimated = true;
+    const std::string peer = std::to_string(raw(longest->peer));
+    finding.text = "rank " + std::to_string(raw(longest->rank)) + " waits for rank " + peer +
+                   ": ~" + duration_text(static_cast<Nanos>(longest->time_ns)) + " (" +
+                   whole_percent_text(share) + " of the time) in " + calls_text(longest->calls) +
+                   " that received from it";
+    const bool is_slow = imbalance_share() >= limits_.imbalance;
+    if (is_slow && longest->peer == world_.slowest) finding.text += ", because it computes longest";
+    add(share / static_cast<double>(world_.ranks), std::move(finding));
+  }
+
+  void function() {
+    const FunctionActivity* longest = nullptr;
+    for (const FunctionActivity& function : activity_.functions) {
+      if (function.world != world_.world) continue;
+      if (longest == nullptr || function.time_ns > longest->time_ns) longest = &function;
+    }
+    if (longest == nullptr) return;
+    const auto time_ns = static_cast<double>(longest->time_ns);
+    const double cost = share_of(time_ns, ranks_.thread_ns);
+    if (cost < limits_.function) return;
+    const std::string tilde = about(longest->estimated);
+    const auto mean = mean_duration(longest->calls, static_cast<Nanos>(longest->time_ns),
+                                    static_cast<Nanos>(longest->max_ns), longest->estimated);
+    Finding finding;
+    finding.kind = FindingKind::kFunction;
+    finding.function = longest->name;
+    finding.value = share_of(time_ns, mpi_ns_);
+    finding.estimated = longest->estimated;
+    finding.text = longest->name + " takes " + tilde + whole_percent_text(finding.value) +
+                   " of the time in MPI and " + tilde + whole_percent_text(cost) +
+                   " of all time: " + calls_text(longest->calls) +
+                   (mean ? ", " + tilde + duration_text(*mean) + " each" : "");
+    // While the others wait for the slowest rank, they are in a function. That is the cost of the
+    // imbalance.
+    const double own = cost - std::min(cost, imbalance_share());
+    if (own < limits_.function) finding.severity = Severity::kNote;
+    add(own, std::move(finding));
+  }
+
+  void small_messages() {
+    double messages = 0, bytes = 0, time_ns = 0;
+    for (const MessageActivity& of : activity_.messages) {
+      if (of.world != world_.world) continue;
+      messages += static_cast<double>(of.messages);
+      bytes += static_cast<double>(of.bytes);
+    }
+    for (const FunctionActivity& of : activity_.functions) {
+      if (of.world == world_.world && of.moves_messages) {
+        time_ns += static_cast<double>(of.time_ns);
+      }
+    }
+    const double cost = share_of(time_ns, ranks_.thread_ns);
+    const double rate = messages * kSecond / (static_cast<double>(world_.ranks) * runtime_ns_);
+    if (messages < 1 || bytes > limits_.small_bytes * messages) return;
+    if (rate < limits_.messages_per_s || cost < limits_.message_share) return;
+    Finding finding;
+    finding.kind = FindingKind::kSmallMessages;
+    finding.value = bytes / messages;
+    finding.text = count_text(static_cast<std::uint64_t>(messages)) + " messages of " +
+                   bytes_text(static_cast<std::uint64_t>(finding.value)) +
+                   " on average; the calls that move them take " + whole_percent_text(cost) +
+                   " of all time: fewer and larger messages may help";
+    add(cost, std::move(finding));
+  }
+
+  void serialised() {
+    const double at_once = world_.mean_useful_ns * static_cast<double>(world_.ranks) / runtime_ns_;
+    if (world_.ranks < kLeastRanksInTurn || at_once < kLeastInTurn || at_once > kMostInTurn ||
+        world_.load_balance() < kEvenLoad || world_.parallel() >= limits_.efficiency) {
+      return;
+    }
+    Finding finding;
+    finding.kind = FindingKind::kSerialised;
+    finding.value = at_once;
+    finding.estimated = world_.estimated;
+    finding.text = "on average " + about(world_.estimated) + number_text(at_once, 1) + " of " +
+                   count_text(world_.ranks) +
+                   " ranks compute at a time: they may wait for each other in turn";
+    add(1 - world_.communication(), std::move(finding));
+  }
+
+  const Activity& activity_;
+  const FindingLimits& limits_;
+  const WorldEfficiency& world_;
+  const WorldRanks& ranks_;
+  double runtime_ns_, mpi_ns_ = 0;
+  std::string prefix_;
+  std::vector<Costly> found_;
+};
+
+/// The largest number of ranks, or of their threads, that a host had at the same time.
+struct Crowd {
+  std::uint64_t ranks = 0, threads = 0;
+};
+
+std::map<LeafId, Crowd> crowds(const std::vector<RankActivity>& ranks) {
+  struct Change {
+    LeafId leaf{};
+    Nanos at_ns = 0;
+    std::int64_t ranks = 0, threads = 0;  // Who leaves counts before who comes.
+    auto operator<=>(const Change&) const = default;
+  };
+  std::vector<Change> changes;
+  for (const RankActivity& rank : ranks) {
+    if (rank.end_ns <= rank.begin_ns) continue;
+    const auto threads = static_cast<std::int64_t>(rank.threads);
+    changes.push_back({rank.leaf, rank.begin_ns, 1, threads});
+    changes.push_back({rank.leaf, rank.end_ns, -1, -threads});
+  }
+  std::ranges::sort(changes);
+  std::map<LeafId, Crowd> most;
+  std::int64_t now_ranks = 0, now_threads = 0;
+  for (const Change& change : changes) {  // After a host's last change, nobody is left.
+    now_ranks += change.ranks;
+    now_threads += change.threads;
+    Crowd& crowd = most[change.leaf];
+    if (static_cast<std::uint64_t>(now_threads) <= crowd.threads) continue;
+    crowd = {static_cast<std::uint64_t>(now_ranks), static_cast<std::uint64_t>(now_threads)};
+  }
+  return most;
+}
+
+void find_oversubscribed(const Activity& activity, std::vector<Costly>& found) {
+  const std::map<LeafId, Crowd> most = crowds(activity.ranks);
+  for (const HostActivity& host : activity.hosts) {
+    const auto crowd = most.find(host.leaf);
+    if (crowd == most.end() || !host.cores || *host.cores <= 0) continue;
+    const auto threads = static_cast<double>(crowd->second.threads);
+    if (threads <= *host.cores) continue;
+    const bool has_threads = crowd->second.threads > crowd->second.ranks;
+    Finding finding;
+    finding.kind = FindingKind::kOversubscribed;
+    finding.host = host.name;
+    finding.value = threads / *host.cores;
+    finding.text =
+        "host " + host.name + " has " + count_text(crowd->second.ranks) +
+        (crowd->second.ranks == 1 ? " rank" : " ranks") +
+        (has_threads ? " with " + count_text(crowd->second.threads) + " threads in MPI" : "") +
+        " on " + cores_text(*host.cores) + ": ranks share cores";
+    found.push_back({1 - *host.cores / threads, std::move(finding)});
+  }
+}
+
+}  // namespace
+
+Nanos RankActivity::useful_ns() const {
+  if (end_ns <= begin_ns) return 0;
+  const Nanos all = saturating_subtract(end_ns, begin_ns);
+  const std::uint64_t in_mpi = mpi_ns / std::max<std::uint64_t>(threads, 1);
+  return in_mpi >= static_cast<std::uint64_t>(all) ? 0 : all - static_cast<Nanos>(in_mpi);
+}
+
+double WorldEfficiency::load_balance() const {
+  return max_useful_ns <= 0 ? 1 : share_of(mean_useful_ns, static_cast<double>(max_useful_ns));
+}
+
+double WorldEfficiency::communication() const {
+  return share_of(static_cast<double>(max_useful_ns), static_cast<double>(runtime_ns));
+}
+
+double WorldEfficiency::parallel() const {
+  return share_of(mean_useful_ns, static_cast<double>(runtime_ns));
+}
+
+const char* finding_kind_name(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::kEfficiency:
+      return "efficiency";
+    case FindingKind::kTooShort:
+      return "too_short";
+    case FindingKind::kImbalance:
+      return "imbalance";
+    case FindingKind::kWait:
+      return "wait";
+    case FindingKind::kFunction:
+      return "function";
+    case FindingKind::kSmallMessages:
+      return "small_messages";
+    case FindingKind::kSerialised:
+      return "serialised";
+    case FindingKind::kOversubscribed:
+      return "oversubscribed";
+  }
+  return "";
+}
+
+const char* severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::kGood:
+      return "good";
+    case Severity::kNote:
+      return "note";
+    case Severity::kWarning:
+      return "warning";
+  }
+  return "";
+}
+
+std::vector<WorldEfficiency> efficiencies(const std::vector<RankActivity>& ranks) {
+  struct Sum {
+    WorldEfficiency world;
+    Nanos begin_ns = 0, end_ns = 0;
+    double useful_ns = 0;
+  };
+  std::map<WorldId, Sum> sums;
+  for (const RankActivity& rank : ranks) {
+    const auto [place, is_first] = sums.try_emplace(rank.world);
+    Sum& sum = place->second;
+    const Nanos useful = rank.useful_ns();
+    if (is_first) {
+      sum.world.world = rank.world;
+      sum.begin_ns = rank.begin_ns;
+      sum.end_ns = rank.end_ns;
+      sum.world.slowest = rank.rank;
+    }
+    sum.begin_ns = std::min(sum.begin_ns, rank.begin_ns);
+    sum.end_ns = std::max(sum.end_ns, rank.end_ns);
+    if (useful > sum.world.max_useful_ns) {
+      sum.world.max_useful_ns = useful;
+      sum.world.slowest = rank.rank;
+    }
+    sum.useful_ns += static_cast<double>(useful);
+    sum.world.estimated |= rank.estimated;
+    ++sum.world.ranks;
+  }
+  std::vector<WorldEfficiency> worlds;
+  for (auto& [id, sum] : sums) {
+    if (sum.end_ns <= sum.begin_ns) continue;
+    sum.world.runtime_ns = saturating_subtract(sum.end_ns, sum.begin_ns);
+    sum.world.mean_useful_ns = sum.useful_ns / static_cast<double>(sum.world.ranks);
+    worlds.push_back(sum.world);
+  }
+  std::ranges::stable_sort(worlds, std::greater<>(), [](const WorldEfficiency& world) {
+    return static_cast<double>(world.ranks) * static_cast<double>(world.runtime_ns);
+  });
+  return worlds;
+}
+
+Findings make_findings(const Activity& activity, const FindingLimits& limits) {
+  Findings answer;
+  answer.worlds = efficiencies(activity.ranks);
+  std::map<WorldId, WorldRanks> ranks;
+  double all_ns = 0;
+  for (const RankActivity& rank : activity.ranks) {
+    WorldRanks& of = ranks[rank.world];
+    of.ranks.push_back(&rank);
+    if (rank.end_ns <= rank.begin_ns) continue;
+    const double time_ns = static_cast<double>(rank.end_ns - rank.begin_ns) *
+                           static_cast<double>(std::max<std::uint64_t>(rank.threads, 1));
+    of.thread_ns += time_ns;
+    all_ns += time_ns;
+  }
+  if (answer.worlds.size() > kMaxEfficiencies) answer.worlds.resize(kMaxEfficiencies);
+  std::vector<Costly> costly;
+  find_oversubscribed(activity, costly);
+  const bool is_crowded = !costly.empty();
+  for (std::size_t i = 0; i < answer.worlds.size(); ++i) {
+    const WorldEfficiency& world = answer.worlds[i];
+    const WorldRanks& of = ranks[world.world];
+    WorldRules rules(activity, limits, world, of, answer.worlds.size() > 1);
+    std::vector<Costly> found = rules.find();
+    if (i < kMaxHeadlines) answer.findings.push_back(rules.headline(is_crowded || !found.empty()));
+    for (Costly& it : found) {
+      it.cost *= share_of(of.thread_ns, all_ns);
+      costly.push_back(std::move(it));
+    }
+  }
+  std::ranges::stable_sort(costly, std::greater<>(), &Costly::cost);
+  for (Costly& it : costly) {
+    if (answer.findings.size() == kMaxFindings) break;
+    answer.findings.push_back(std::move(it.finding));
+  }
+  return answer;
+}
+
+}  // namespace xylem::storage

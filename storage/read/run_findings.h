@@ -1,0 +1,24 @@
+#pragma once
+
+// Reads the findings of a run (findings.h) from the run's file.
+
+#include "base/result.h"
+#include "storage/read/findings.h"
+#include "storage/read/query.h"
+
+namespace xylem::storage {
+
+/// Reads the findings of a live or finished run. The times come from the sums of functions
+/// (`function_total`) and from `rank`:
+/// - A rank begins when it was first watched, plus its time in MPI_Init.
+/// - A rank ends when it was last watched, or with the end of its last call if this is earlier,
+///   minus its time in MPI_Finalize. Without stored events, only the window of the last call is
+///   known. If a process then runs on for long after MPI_Finalize, its end is up to a window too
+///   late.
+///
+/// Waits are estimates: the time in calls that received from a rank (`wait_matrix`). A call also
+/// takes the time that it needs to copy the data. Fails if the file cannot be read (see
+/// RunFile::query).
+Result<Findings> read_findings(RunFile& run);
+
+}  // namespace xylem::storage

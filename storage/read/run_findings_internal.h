@@ -1,0 +1,14 @@
+#pragma once
+
+// Reads the findings within a larger answer.
+
+#include "storage/read/findings.h"
+#include "storage/read/inquiry_internal.h"
+
+namespace xylem::storage {
+
+/// Reads the values of a run that findings are made of. If a query fails, `inquiry` keeps the
+/// failure.
+Activity read_activity(Inquiry& inquiry);
+
+}  // namespace xylem::storage

@@ -122,7 +122,7 @@ class Slurm(SlurmClusterTest):
     def test_where_no_step_can_be_had_ranks_start_the_agents(self):
         output = self.run_where_the_agents_step("echo 'srun: error: no step for you' >&2; exit 1")
         self.assertIn("no step for you", output)
-        self.assertIn("ranks start it", output)
+        self.assertIn("ranks start one", output)
         self.assert_exact(self.finished(output, 2), Own(self.folder / "own", 2))
 
 

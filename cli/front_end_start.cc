@@ -107,12 +107,13 @@ void start_agents_beside(Started& started) {
     why = agents->failures();
     if (why.empty()) {
       why = std::to_string(agents->ready().size()) + " of " + std::to_string(step->nodes) +
-            " stand after 5 s";
+            " are ready after 5 s";
     }
   }
   if (!why.empty()) {
-    say("the agents are not all up as a Slurm step of their own (" + why +
-        "); where one is missing ranks start it, and Slurm may cut off the last data of a step");
+    say("Slurm has not started all agents (" + why +
+        "); on hosts without an agent the ranks start one, and Slurm may cut off the last data"
+        " of a step");
   }
   if (!agents) return;
   if (agents->ready().empty()) {

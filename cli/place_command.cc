@@ -51,7 +51,7 @@ Result<void> show(const PlaceOptions& options, const std::vector<std::string>& e
     for (const placement::Fact fact : plan->fuzzy->left_out) {
       (names += names.empty() ? "" : ", ") += to_text(fact);
     }
-    err << "xylem: known of no host and so left out: " << names << "; --facts tells them\n";
+    err << "xylem: unknown for all hosts, so left out: " << names << "; --facts can set them\n";
   }
   return {};
 }

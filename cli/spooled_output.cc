@@ -156,7 +156,7 @@ std::string SpooledOutput::Queue::take_from_file() {
   const ssize_t size =
       ::pread(file.get(), piece.data(), piece.size(), static_cast<off_t>(file_begin));
   if (size <= 0) {
-    failure = std::string("what was kept of the answer cannot be read: ") + std::strerror(errno);
+    failure = std::string("the spooled part of the answer cannot be read: ") + std::strerror(errno);
     file_begin = file_end;
     return {};
   }

@@ -29,9 +29,9 @@ std::optional<wire::Multicast> MulticastCut::for_leaf(LeafId leaf) {
   }
   auto part = narrow(leaf);
   if (part && *part && (*part)->bytes() > wire::kMaxFrameBytes - kFrameHead) {
-    part = unexpected(Code::kInvalidArgument, "what it makes for one leaf has " +
+    part = unexpected(Code::kInvalidArgument, "the packet for one leaf has " +
                                                   std::to_string((*part)->bytes()) +
-                                                  " bytes and exceeds a frame");
+                                                  " bytes and is larger than a frame");
   }
   if (!part) {
     share.share = wire::MulticastShare::kFailed;

@@ -163,7 +163,7 @@ void Root::on_timer(Nanos now) {
 }
 
 void Root::refuse(overlay::LinkId link, const std::string& host, const std::string& why) {
-  log(Level::kWarn, "a process that would be a leaf is refused", {{"host", host}, {"why", why}});
+  log(Level::kWarn, "a process is refused as a leaf", {{"host", host}, {"why", why}});
   network_->close(link, why);
 }
 
@@ -174,13 +174,16 @@ void Root::refuse(overlay::LinkId link, const std::string& host, const std::stri
 std::string Root::why_not(overlay::LinkId link, const wire::HostReport& report,
                           wire::Role role) const {
   const OverlayNode* known = overlay_.find_host(report.host_key);
-  if (known != nullptr && known->role != role) return "what it reports is there as something else";
+  if (known != nullptr && known->role != role)
+    return "its host key belongs to a process with another role";
   const auto bound = node_of_link_.find(link);
   if (bound != node_of_link_.end()) {
-    return known != nullptr && known->id == bound->second ? "" : "its link is another host's";
+    return known != nullptr && known->id == bound->second
+               ? ""
+               : "its link already reports for another host";
   }
   if (known == nullptr || known->pid == report.pid || !link_of_node_.contains(known->id)) return "";
-  return "another process speaks for this host";
+  return "another process already reports for this host";
 }
 
 void Root::on_host_report(overlay::LinkId link, const wire::HostReport& report, Nanos now) {
@@ -400,9 +403,8 @@ void Root::look_for_lost_comm_processes(Nanos now, Nanos limit) {
   for (const auto& [id, heard] : std::map(heard_)) {
     const OverlayNode* node = overlay_.find(id);
     if (node->state != NodeState::kAttached || now - heard < limit) continue;
-    log(Level::kWarn, "communication process not heard of any more",
-        {{"node", id}, {"host", node->host}});
-    give_up_comm_process(id, "it is not heard of any more");
+    log(Level::kWarn, "communication process is silent", {{"node", id}, {"host", node->host}});
+    give_up_comm_process(id, "it is silent");
   }
 }
 

@@ -108,9 +108,9 @@ void RowQueue::acknowledge(storage::Recorded done, Nanos now) {
   if (done.failure) return note_failure(std::move(done), now);
   is_full_ = false;
   for (const std::string& sentence : done.refused) {
-    log(Level::kError, "a packet was not taken", {{"why", sentence}});
+    log(Level::kError, "a packet was rejected", {{"why", sentence}});
   }
-  if (!trouble_.empty()) log(Level::kWarn, "the store takes data again");
+  if (!trouble_.empty()) log(Level::kWarn, "the store can be written again");
   trouble_.clear();
   stored_packets_ += done.stored.size();
   stored_bytes_ += recording_bytes_;
@@ -127,8 +127,7 @@ void RowQueue::note_failure(storage::Recorded done, Nanos now) {
   }
   if (trouble_ != done.failure->message) {
     trouble_ = done.failure->message;
-    log(Level::kError, "the store does not take data, the hosts keep it for now",
-        {{"why", trouble_}});
+    log(Level::kError, "the store cannot be written; the hosts keep the data", {{"why", trouble_}});
   }
   failed_ = std::move(done.batch);
   next_commit_ = now + (is_draining_ ? kRetryAtEnd : kRetryCommit);

@@ -148,8 +148,8 @@ void Session::on_joined(LeafId leaf, Nanos now) {
 
 void Session::on_lost(const OverlayNode& leaf) {
   const std::string who = leaf.is_host() ? "host " + leaf.host : "the program on " + leaf.host;
-  rows_.add(storage::HostLost{leaf.leaf, who + " was not heard of any more"});
-  note(leaf, leaf.is_host() ? Level::kError : Level::kWarn, "not heard of any more");
+  rows_.add(storage::HostLost{leaf.leaf, who + " was silent"});
+  note(leaf, leaf.is_host() ? Level::kError : Level::kWarn, "is silent");
 }
 
 void Session::on_found(const OverlayNode& leaf) {
@@ -444,11 +444,12 @@ void Session::end_when_done(Nanos now) {
     for (auto number = run.first; number < run.end; ++number) {
       const LeafId leaf{static_cast<std::uint32_t>(number)};
       const OverlayNode& node = *root_.overlay().find(leaf);
-      trouble += (trouble.empty() ? "no end was heard from " : ", ") +
+      trouble += (trouble.empty() ? "" : ", ") +
                  ((node.is_host() ? "host " : "a program on ") + node.host);
       root_.give_up(leaf);
     }
   }
+  if (!trouble.empty()) trouble += " did not report its end";
   end(now, trouble);
 }
 

@@ -312,7 +312,7 @@ void TreeNode::on_joined(LeafId leaf, Nanos now) {
 }
 
 void TreeNode::on_lost(const OverlayNode& back_end) {
-  tell(TreeEvent::Kind::kLost, back_end.leaf, back_end.host, "was not heard of any more");
+  tell(TreeEvent::Kind::kLost, back_end.leaf, back_end.host, "is silent");
 }
 
 void TreeNode::on_found(const OverlayNode& back_end) {

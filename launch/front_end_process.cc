@@ -220,11 +220,11 @@ void FrontEndProcess::reap_if_dead(Nanos now) {
   pid_ = -1;
   control_.reset();
   is_death_undecided_ = true;
-  death_ = killed_at_ != 0 ? "it stood still" : how_it_ended(status);
+  death_ = killed_at_ != 0 ? "it hung" : how_it_ended(status);
   blame_plugin(now);
 }
 
-// ---- that it stands still ----
+// ---- hangs ----
 
 // Does something only while an answer of the front end is needed.
 void FrontEndProcess::end_if_still(Nanos now, const Say& say) {
@@ -234,7 +234,7 @@ void FrontEndProcess::end_if_still(Nanos now, const Say& say) {
     if (now - killed_at_ < patience_.until_left) return;
     pid_ = -1;
     control_.reset();
-    death_ = "it stands still and cannot be ended";
+    death_ = "it hangs and cannot be killed";
     is_given_up_ = true;
     return;
   }
@@ -243,11 +243,11 @@ void FrontEndProcess::end_if_still(Nanos now, const Say& say) {
     if (last_line_) ++standstills_;
     killed_at_ = now;
     ::kill(pid_, SIGKILL);
-    if (say) say(name + " has stood still for " + in_seconds(duration) + " and is killed");
+    if (say) say(name + " has hung for " + in_seconds(duration) + " and is killed");
   } else if (duration >= patience_.until_said && !std::exchange(standstill_is_said_, true)) {
     const bool is_stopped = work_of(pid_).value_or(Work{}).stopped;
     if (!say) return;
-    say(name + (is_stopped ? " is stopped" : " stands still") + "; it is killed after " +
+    say(name + (is_stopped ? " is stopped" : " hangs") + "; it is killed after " +
         in_seconds(patience_.until_killed) + (is_stopped ? ", and kill -CONT lets it go on" : ""));
   }
 }

@@ -53,7 +53,7 @@ void append_rules(std::string& text, const FuzzyPlacement& placement) {
     append_comparisons(text, *rules.comparisons, rules, placement.left_out.empty());
   }
   if (!placement.left_out.empty()) {
-    text += "known of no host, left out:";
+    text += "unknown for all hosts, left out:";
     for (const Fact fact : placement.left_out) (text += " ") += to_text(fact);
     text += "; the other weights are divided by their sum\n";
   }

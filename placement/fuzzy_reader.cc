@@ -223,8 +223,8 @@ class Reader {
       if (!fact) return unexpected(fact.error());
       if (values.line == line) {
         return wrong(line,
-                     "two rows of comparisons are on one line, so their order is not plain; "
-                     "write each on its own");
+                     "two rows of comparisons are on one line, so their order is unclear; "
+                     "write each row on its own line");
       }
       line = values.line;
       std::vector<double>& row = matrix.emplace_back();
@@ -300,8 +300,9 @@ class Reader {
     for (const Factor& factor : rules_.factors) {
       const std::string name(to_text(factor.fact));
       if (same || functions_.contains(name)) continue;
-      return wrong(grades_.front().line, "these grades need functions of their own for " + name +
-                                             ": write [fuzzy.functions." + name + "]");
+      return wrong(grades_.front().line, "these grades are not the default grades, so " + name +
+                                             " needs functions: write [fuzzy.functions." + name +
+                                             "]");
     }
     return {};
   }

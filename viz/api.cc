@@ -266,9 +266,10 @@ net::HttpReply Api::answer(const net::HttpRequest& request, const GivenUp& given
   net::HttpReply reply = answer_plainly(request, given_up);
   // A client that has closed only its sending side can still read.
   if (reply.status == 504 && given_up) {
-    reply = error_reply(504,
-                        "the question was given up: its asker has closed the connection, or its own"
-                        " side of it, before the answer; keep it open until then");
+    reply =
+        error_reply(504,
+                    "the request was cancelled: the client closed the connection, or its own side"
+                    " of it, before the answer; keep it open until the answer has arrived");
   }
   reply = compressed(std::move(reply), request.accept_encoding);
   // Clients without a token may ask for the server's health, but not for its load.

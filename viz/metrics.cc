@@ -80,13 +80,14 @@ class Exposition {
 void write_run(Exposition& out, const Overview& overview) {
   const Report::Run& run = overview.report.run;
   const Scope& scope = overview.scope;
-  out.fact("xylem_run", "Which run this is.",
+  out.fact("xylem_run", "Identity of the run.",
            {{"run", run.run_id}, {"version", run.version}, {"detail", run.detail}});
   out.gauge("xylem_run_running", "1 while the run is in progress, 0 when it has ended.");
   out.sample({}, scope.has_ended ? 0 : 1);
-  out.gauge("xylem_run_start_time_seconds", "When the run began, since 1970.", "seconds");
+  out.gauge("xylem_run_start_time_seconds", "Start time of the run, since 1970.", "seconds");
   out.sample({}, seconds(run.started_realtime_ns));
-  out.gauge("xylem_run_duration_seconds", "How long the run lasted, or has so far.", "seconds");
+  out.gauge("xylem_run_duration_seconds", "Duration of the run, or its duration so far.",
+            "seconds");
   out.sample({}, seconds(scope.run_end_ns - scope.run_begin_ns));
   if (run.exit_code) {
     out.gauge("xylem_run_exit_code", "The exit code of the command; -1 when it is not known.");
@@ -109,7 +110,7 @@ void write_worlds(Exposition& out, const WorldTotals& totals) {
   out.sample({}, totals.worlds_in_all);
   out.gauge("xylem_ranks", "Ranks that have registered.");
   each(&World::ranks);
-  out.gauge("xylem_ranks_complete", "Ranks that have ended and of which all is accounted for.");
+  out.gauge("xylem_ranks_complete", "Ranks that have ended and whose calls are all accounted for.");
   each(&World::complete_ranks);
   out.counter("xylem_calls_captured", "MPI calls, as the ranks count them.");
   each(&World::captured);
@@ -134,7 +135,8 @@ void write_worlds(Exposition& out, const WorldTotals& totals) {
       " MPI at the same time.",
       "seconds");
   each_time([](const World& world) { return world.watched_ns; });
-  out.gauge("xylem_ranks_in_call", "Ranks in an MPI call that has taken longer than this so far.");
+  out.gauge("xylem_ranks_in_call",
+            "Ranks in an MPI call that has lasted longer than longer_than_seconds so far.");
   for (const World& world : totals.worlds) {
     for (std::size_t i = 0; i < kCallLengths.size(); ++i) {
       out.sample({{"world", std::to_string(raw(world.id))},
@@ -143,7 +145,7 @@ void write_worlds(Exposition& out, const WorldTotals& totals) {
     }
   }
   out.gauge("xylem_longest_call_under_way_seconds",
-            "How long the longest MPI call that has not returned has taken so far; 0 without one.",
+            "Duration so far of the longest MPI call that has not returned; 0 without one.",
             "seconds");
   each_time([](const World& world) { return world.longest_call_ns; });
 }
@@ -157,12 +159,14 @@ void write_shares(Exposition& out, const Report& report) {
       out.sample({{"world", std::to_string(raw(share.world))}}, fmt::format("{}", value(share)));
     }
   };
-  out.gauge("xylem_mpi_time_ratio", "Share of the ranks' watched time that is in MPI, their mean.",
+  out.gauge("xylem_mpi_time_ratio", "Mean share of the ranks' watched time that is in MPI.",
             "ratio");
   each([](const Report::WorldShare& share) { return share.mean; });
-  out.gauge("xylem_mpi_time_least_ratio", "The same, of the rank with least.", "ratio");
+  out.gauge("xylem_mpi_time_least_ratio",
+            "Share of watched time in MPI of the rank with the smallest share.", "ratio");
   each([](const Report::WorldShare& share) { return share.lowest.share(); });
-  out.gauge("xylem_mpi_time_most_ratio", "The same, of the rank with most.", "ratio");
+  out.gauge("xylem_mpi_time_most_ratio",
+            "Share of watched time in MPI of the rank with the largest share.", "ratio");
   each([](const Report::WorldShare& share) { return share.highest.share(); });
 }
 
@@ -209,9 +213,11 @@ void write_functions(Exposition& out, const Report& report) {
   }
   out.counter("xylem_function_calls", "Calls of the functions with most time, of all worlds.");
   for (const auto& [name, sum] : functions) out.sample({{"function", name}}, sum.calls);
-  out.counter("xylem_function_time_seconds", "Time in them, of all ranks.", "seconds");
+  out.counter("xylem_function_time_seconds", "Time in the functions with most time, of all ranks.",
+              "seconds");
   for (const auto& [name, sum] : functions) out.sample({{"function", name}}, seconds(sum.time_ns));
-  out.counter("xylem_function_payload_bytes", "Their payload.", "bytes");
+  out.counter("xylem_function_payload_bytes",
+              "Payload of the functions with most time, of all worlds.", "bytes");
   for (const auto& [name, sum] : functions) out.sample({{"function", name}}, sum.bytes);
 }
 
@@ -240,15 +246,17 @@ void write_tree(Exposition& out, const TreeReport& tree) {
   const auto each = [&](auto value) {
     for (const auto& [role, links] : roles) out.sample({{"role", role}}, value(links));
   };
-  out.gauge("xylem_overlay_silent_processes", "Those not heard of for 4 s or longer.");
+  out.gauge("xylem_overlay_silent_processes", "Processes that have been silent for 4 s or longer.");
   each([](const Links& links) { return links.silent; });
-  out.gauge("xylem_overlay_queue_bytes", "What waits to be sent, or stored.", "bytes");
+  out.gauge("xylem_overlay_queue_bytes", "Bytes that wait to be sent or stored.", "bytes");
   each([](const Links& links) { return links.queue_bytes; });
   // A gauge, not a counter: processes come and go.
-  out.gauge("xylem_overlay_sent_bytes_per_second", "What they send to their parents.");
+  out.gauge("xylem_overlay_sent_bytes_per_second",
+            "Bytes per second that the processes send to their parents.");
   each([](const Links& links) { return fmt::format("{}", links.bytes_per_s); });
   out.gauge("xylem_overlay_longest_round_trip_seconds",
-            "Of the links to parents; of the front end: its longest commit.", "seconds");
+            "Longest round trip of the links to parents; for the front end, its longest commit.",
+            "seconds");
   each([](const Links& links) { return seconds(links.round_trip_ns); });
   out.gauge("xylem_overlay_refused_strangers", "Connections that the processes have refused.");
   each([](const Links& links) { return links.refused; });
@@ -276,7 +284,7 @@ std::string metrics_text(const MetricsValues& values, MetricsFormat format) {
   write_efficiencies(out, values.overview.report.findings);
   write_events(out, values.overview.report.events);
   write_functions(out, values.overview.report);
-  out.gauge("xylem_alerts_open", "Alerts whose cause still is so.");
+  out.gauge("xylem_alerts_open", "Alerts whose cause persists.");
   out.sample({}, values.alerts.open);
   out.counter("xylem_alerts", "Alerts that were raised.");
   out.sample({}, values.alerts.alerts_in_all);

@@ -59,19 +59,19 @@ Result<Target> Target::parse(std::string_view target) {
     return wrong("the address is not a path");
   }
   if (std::ranges::any_of(target, [](char c) { return c == '\x7f' || (c >= 0 && c < ' '); })) {
-    return wrong("the address has bytes that no address has");
+    return wrong("the address has control characters");
   }
   std::string_view rest = target.substr(0, target.find('#'));
   Target parsed;
   const auto path = decoded(next_piece(rest, '?'), false);
-  if (!path) return wrong("the path has a percent sign that stands for nothing");
+  if (!path) return wrong("the path has an invalid percent code");
   parsed.path_ = *path;
   while (!rest.empty()) {
     std::string_view piece = next_piece(rest, '&');
     if (piece.empty()) continue;
     const auto name = decoded(next_piece(piece, '='), true);
     const auto value = decoded(piece, true);
-    if (!name || !value) return wrong("a parameter has a percent sign that stands for nothing");
+    if (!name || !value) return wrong("a parameter has an invalid percent code");
     if (!parsed.parameters_.try_emplace(*name, Parameter{*value}).second) {
       return wrong("the parameter " + quoted(*name) + " comes twice");
     }

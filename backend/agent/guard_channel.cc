@@ -126,9 +126,9 @@ std::optional<SourceEvent> GuardChannel::from_guard() {
 }
 
 // What the guard had accepted and not passed on is gone with it; those processes count as never
-// registered. All else goes on.
+// registered. Everything else continues.
 void GuardChannel::guard_died() {
-  log(Level::kWarn, "the guard died; the worker goes on alone");
+  log(Level::kWarn, "the guard died; the worker continues alone");
   channel_.reset();
   spare_.reset();
   if (closing_) ring_after(patience_over_, patience_);

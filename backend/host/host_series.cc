@@ -162,7 +162,7 @@ void HostSeries::tell_left_out() const {
             std::strerror(part->file.error()) + ")";
   }
   if (list.empty()) return;
-  log(Level::kWarn, "the service host cannot read some files; it goes on without them",
+  log(Level::kWarn, "the service host cannot read some files; it continues without them",
       {{"files", list}});
 }
 

@@ -157,7 +157,8 @@ void ProcessSeries::read_others(Process& process) {
     to.counter(name, "", "", unit, 1, there ? to_double(next_word(line)) : kUnknown);
   }
   if (refused.empty() || std::exchange(told_refused_, true)) return;
-  log(Level::kWarn, "the service process may not read some files; it goes on without them",
+  log(Level::kWarn,
+      "the service process has no permission to read some files; it continues without them",
       {{"file", refused}});
 }
 

@@ -1,5 +1,5 @@
-// Sources: both mpi.h headers, offsetof and sizeof of compiled programs, and MPICH's published ABI
-// (status: count_lo, count_hi_and_cancelled, source, tag, error).
+// Sources of the values: both mpi.h headers, offsetof and sizeof of compiled programs, and MPICH's
+// published ABI (status: count_lo, count_hi_and_cancelled, source, tag, error).
 
 #include <dlfcn.h>
 
@@ -38,8 +38,8 @@ Abi mpich() {
   return abi;
 }
 
-// A program that is not position-independent has copies of the library's objects, and these are
-// the handles: so the global scope is asked first.
+// Searches the global scope first: a program that is not position-independent has copies of the
+// library's objects, and the addresses of these copies are the handles.
 Word object(void* library, const char* name) {
   void* found = find_symbol(RTLD_DEFAULT, name);
   if (found == nullptr && library != nullptr) found = find_symbol(library, name);

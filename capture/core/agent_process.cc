@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kStackBytes = 128u << 10;
 constexpr std::size_t kMaxVariables = 64;
-constexpr int kFreeDescriptor = 10;  // Beyond those that the agent expects.
+constexpr int kFreeDescriptor = 10;  // Above the descriptors that the agent expects.
 constexpr long kPauseNs = 1'000'000;
 constexpr unsigned kMaxProcessors = 8192;
 
@@ -34,9 +34,10 @@ constexpr const char* kPassedOn[] = {
     "PATH=",          "HOME=",      "TMPDIR=",   "USER=",     "LANG=",
     "XYLEM_ADDRESS=", "XYLEM_RUN=", "XYLEM_LOG", "XYLEM_TLS="};
 
-// What the two child processes read and leave: they run in the application's memory, on stacks
-// behind this. The application does not wait for them as vfork would: the agent's program may lie
-// on a file system that hangs. Then all of this stays, for a child that wakes up later.
+// Input and result of the two child processes. They run in the application's memory, on stacks
+// behind this structure. The application waits for them only until the deadline, unlike with vfork:
+// the agent's program may be on a file system that hangs. After the deadline this memory stays
+// mapped, since a child may wake up later.
 struct Start {
   const char* program;
   char* arguments[2];
@@ -51,8 +52,9 @@ struct Start {
   volatile int error;  // An errno, -1 for an agent that failed, or 0.
 };
 
-// The library's own clone() may be another's in the application: thread sanitizers take it for a
-// fork. So may all that is called by name in a child; the children make system calls alone.
+// Makes the system call directly, since the application may replace clone(): thread sanitizers
+// treat it as a fork. Any other function that a child calls by name may be replaced too, so the
+// children only make system calls.
 long start_child(int (*run)(void*), void* argument, const char* stack, unsigned long flags) {
 #if defined(__x86_64__)
   auto** top = reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(stack) & ~15ul);
@@ -85,7 +87,8 @@ long start_child(int (*run)(void*), void* argument, const char* stack, unsigned 
 long word(long value) { return value; }
 long word(const volatile void* value) { return reinterpret_cast<long>(value); }
 
-// A system call that leaves errno alone, which is the application's: gives the negative error.
+// Makes a system call without changing errno, which belongs to the application. Returns the
+// negative error number if the call fails.
 template <class... Arguments>
 long kernel(long number, Arguments... arguments) {
   const long words[5] = {word(arguments)...};
@@ -108,7 +111,7 @@ long kernel(long number, Arguments... arguments) {
   for (;;) kernel(SYS_exit_group, code);
 }
 
-// The second child, which becomes the agent.
+// Runs in the second child, which becomes the agent.
 int become_agent(void* argument) {
   Start& start = *static_cast<Start*>(argument);
   const std::uint64_t none = 0;
@@ -134,15 +137,16 @@ int become_agent(void* argument) {
   }
 
   unsigned char processors[kMaxProcessors / 8];
-  for (unsigned char& byte : processors) byte = 0xff;  // The kernel keeps to what the job may use.
+  // The kernel ignores processors that the job may not use.
+  for (unsigned char& byte : processors) byte = 0xff;
   kernel(SYS_sched_setaffinity, 0, sizeof processors, processors);
   kernel(SYS_umask, 077);
-  kernel(SYS_chdir, "/");  // Only lest it keep a file system busy.
+  kernel(SYS_chdir, "/");  // Otherwise its directory would keep a file system busy.
   fail(kernel(SYS_execve, start.program, start.arguments, start.environment));
   return 0;
 }
 
-// What the kernel takes of a disposition: handler, flags, restorer, mask.
+// The kernel's layout of a signal's disposition.
 struct KernelAction {
   void (*handler)(int);
   unsigned long flags;
@@ -150,13 +154,13 @@ struct KernelAction {
   std::uint64_t mask;
 };
 
-// The first child. A process that calls execve gets SIGCHLD as its exit signal whatever clone()
-// said, so the one that the application is the parent of must not: it makes the agent's, and waits
-// for it until the deadline.
+// Runs in the first child, which starts the second and waits for it until the deadline. The first
+// child must not call execve: after execve, its exit signal to the application would be SIGCHLD,
+// whatever clone() was told.
 int start_and_wait(void* argument) {
   Start& start = *static_cast<Start*>(argument);
   const KernelAction by_default{SIG_DFL, 0, nullptr, 0};
-  for (int number = 1; number < NSIG; ++number)  // Blocked until then.
+  for (int number = 1; number < NSIG; ++number)  // Signals are still blocked here.
     kernel(SYS_rt_sigaction, number, &by_default, nullptr, sizeof by_default.mask);
   const long child = start_child(&become_agent, argument, start.agent_stack, CLONE_VM | SIGCHLD);
   if (child < 0) start.error = static_cast<int>(-child);
@@ -185,7 +189,8 @@ bool is_passed_on(const char* variable) {
   return false;
 }
 
-// A pipe that holds the key and whose writing end is closed. -1 with errno.
+// Returns the reading end of a pipe that holds the key. Its writing end is closed. Returns -1 and
+// sets errno on failure.
 int key_pipe(const char* key) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return -1;
@@ -198,8 +203,8 @@ int key_pipe(const char* key) {
   return -1;
 }
 
-// A daemon becomes the child of the nearest ancestor that adopts orphans. That must not be this
-// process: a program that waits for all its children would wait for the agent.
+// Prevents this process from adopting orphans. A daemon becomes the child of the nearest ancestor
+// that adopts orphans, and a program that waits for all its children would wait for the agent.
 class NoAdoption {
  public:
   NoAdoption() {
@@ -216,7 +221,8 @@ class NoAdoption {
   int adopts_ = 0;
 };
 
-// Runs the first child and waits for its end. False when it has not ended soon after the deadline.
+// Runs the first child and waits for its end. Returns false if it does not end soon after the
+// deadline.
 bool run_starter(Start& start, char* stack) {
   constexpr std::uint64_t kGraceNs = 100'000'000;
   const NoAdoption no_adoption;

@@ -24,15 +24,16 @@
 namespace xylem::capture {
 namespace {
 
-// Long enough for an agent to start on a machine that starts all ranks at once; an MPI_Init is
-// never held up longer.
+// An agent can start within this time even if the machine starts all ranks at once. This is also
+// the longest delay of an MPI_Init.
 constexpr std::uint64_t kDeadlineNs = 5'000'000'000;
 constexpr long kPauseNs = 1'000'000;
 constexpr int kBacklog = 1024;
 
 using Path = Text<sizeof(sockaddr_un::sun_path)>;
 
-// Without the library that would do it elsewhere: closes on return.
+// Closes a descriptor at the end of its scope. This library does not link the class that does this
+// in other folders.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -49,7 +50,8 @@ class Descriptor {
   int fd_;
 };
 
-// Given up by name: a child that another thread forks meanwhile has the descriptor too.
+// Releases the lock explicitly: closing is not enough if another thread has forked, because the
+// child has the descriptor too.
 class FolderLock : public Descriptor {
  public:
   FolderLock() = default;
@@ -109,7 +111,8 @@ bool find_folder(AgentProcess& agent, Path& folder, Reason& fail) {
   return true;
 }
 
-// The folder is where the key's holder listens: it must be ours, and closed to others.
+// The agent has the run's key and listens in this folder, so the folder must belong to this user
+// and be closed to others.
 bool open_folder(const Path& folder, Reason& fail) {
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
     return fail("cannot make the folder", folder.c_str(), errno);
@@ -121,7 +124,7 @@ bool open_folder(const Path& folder, Reason& fail) {
   return true;
 }
 
-// The lock's file may be removed with the folder by an agent that ends: then both are made again.
+// An agent that ends may remove the folder and the lock's file. Then both are made again.
 bool lock_folder(const Path& folder, std::uint64_t deadline, FolderLock& lock, Reason& fail) {
   Path path;
   path.add(folder.c_str()).add('/').add(kAgentLockName);
@@ -154,7 +157,8 @@ sockaddr_un address_of(const Path& path) {
   return address;
 }
 
-// Connects, waiting only while the agent's queue is full. False with errno.
+// Connects to the agent and waits only while its queue is full. Returns false and sets errno on
+// failure.
 bool reach(const Path& path, std::uint64_t deadline, Descriptor& socket_out) {
   const sockaddr_un address = address_of(path);
   socket_out.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -179,7 +183,8 @@ bool listen_at(const Path& path, Descriptor& listener, Reason& fail) {
   return true;
 }
 
-// Until a deadline while the host's agent has more descriptors on the way than its user may have.
+// Retries until the deadline while more descriptors are in flight to the agent than its user's
+// limit allows.
 bool send_registration(int socket_fd, int segment_fd, const char* unwatched,
                        std::uint64_t deadline) {
   Registration registration{};

@@ -17,21 +17,22 @@
 namespace xylem::capture {
 namespace {
 
-// In memory that the kernel empties in children, or in `spare_beginning` where there is no memory.
-// Neither needs a constructor: programs call MPI in constructors that run before this library's.
+// Points to memory that the kernel clears in children, or to `spare_beginning` if there is no
+// memory. Neither needs a constructor, since programs may call MPI in constructors that run before
+// those of this library.
 constinit std::atomic<Beginning*> own_beginning{nullptr};
 constinit Beginning spare_beginning{};
 
 void empty_beginning() { memset(static_cast<void*>(own_beginning.load()), 0, sizeof(Beginning)); }
 
-// Before any process can be forked: so a child knows that it is one.
+// Runs before any process can be forked. So a child of fork() knows that it is a child.
 __attribute__((constructor)) void know_the_original() {
   if (is_asked_for()) beginning();
 }
 
 }  // namespace
 
-// Made before main, or when it is first asked for: in a signal handler perhaps.
+// The first call makes the state. It may come from the constructor above or from a signal handler.
 Beginning& beginning() noexcept {
   if (Beginning* known = own_beginning.load(std::memory_order_acquire)) return *known;
   void* memory = take_memory(sizeof(Beginning));
@@ -44,7 +45,7 @@ Beginning& beginning() noexcept {
     if (memory != nullptr) munmap(memory, sizeof(Beginning));
     return *before;
   }
-  // Before Linux 4.14: children that the C library makes, at least.
+  // Before Linux 4.14, only children that the C library makes are recognized.
   if (!is_emptied) pthread_atfork(nullptr, nullptr, &empty_beginning);
   return *made;
 }
@@ -61,7 +62,7 @@ void count_early_call(std::uint16_t function) noexcept {
     early.begin.store(ticks(), std::memory_order_relaxed);
   }
   early.calls.fetch_add(1);
-  // Another thread may have started the process meanwhile, and taken the counts before this one.
+  // Another thread may have started capture and taken the counts before this call was counted.
   SegmentHeader* segment = __atomic_load_n(&process.segment, __ATOMIC_SEQ_CST);
   if (segment != nullptr && is_gate_open())
     segment->ringless_calls.fetch_add(early.calls.exchange(0), std::memory_order_relaxed);
@@ -69,7 +70,7 @@ void count_early_call(std::uint16_t function) noexcept {
 
 void record_early_calls() noexcept {
   if (!is_on()) return;
-  // In the order in which they were first made, as records of a thread are.
+  // Sorts by the first call, since a thread's records are in the order of their begin.
   std::array<std::uint16_t, kFunctionCount> order{};
   std::iota(order.begin(), order.end(), std::uint16_t{0});
   std::sort(order.begin(), order.end(), [](std::uint16_t a, std::uint16_t b) {
@@ -81,7 +82,7 @@ void record_early_calls() noexcept {
     const std::uint32_t calls = early.calls.exchange(0);
     if (calls == 0) continue;
     Call call;
-    if (!enter(call, f)) {  // No ring is left; it has counted one of them.
+    if (!enter(call, f)) {  // No ring is left. enter() has counted one call.
       leave_unrecorded();
       process.segment->ringless_calls.fetch_add(calls - 1, std::memory_order_relaxed);
       continue;
@@ -92,7 +93,7 @@ void record_early_calls() noexcept {
     call.calls = calls;
     call.begin = early.begin.load(std::memory_order_relaxed);
     call.result = 0;
-    call.end = call.begin;  // When was kept, how long was not.
+    call.end = call.begin;  // The begin is known, the duration is not.
     call.thread->ring->under_way.begin.store(0, std::memory_order_release);
     note(call, Meaning{});
     leave();

@@ -1,8 +1,10 @@
-// Identity must be equal in all processes of a communicator without asking them. All of its members
-// make it together, so they agree on its members and on how many with the same members came before:
-// identity = hash(members, how many). For an intercommunicator both groups go in, smaller hash
-// first. So each communicator must be counted exactly once, also if the map has no room for it. If
-// one could not be counted, all later ones have no identity: theirs would be another's elsewhere.
+// A communicator's identity must be equal in all its processes, although they do not exchange it.
+// All members make the communicator together. So they agree on its members and on the number of
+// earlier communicators with the same members: identity = hash(members, number). For an
+// intercommunicator the hash covers both groups, the one with the smaller hash first. So each
+// communicator must be counted exactly once, also if the map has no room for it. If one could not
+// be counted, all later ones get no identity, because it might be that of another communicator in
+// other processes.
 
 #include <sys/mman.h>
 
@@ -32,7 +34,8 @@ std::uint32_t identity_of(const Members& members, std::uint32_t made) {
   return reserved ? kCommSelf + 1 + made % 1000 : identity;
 }
 
-// Groups are handles too: pointers in Open MPI, ints in MPICH. A word has room for either.
+// A group of MPI. Its handle is a pointer in Open MPI and an int in MPICH; a Word has room for
+// both.
 struct Group {
   Word handle = 0;
   int size = 0;
@@ -45,7 +48,7 @@ struct Group {
   }
 };
 
-// World ranks of a group's members; `scratch` holds as many.
+// Writes the world ranks of the group's members to `into`. `scratch` has room for as many ranks.
 bool translate(const Group& group, const Group& world, std::int32_t* scratch, std::int32_t* into) {
   for (std::int32_t r = 0; r < group.size; ++r) scratch[r] = r;
   if (call_mpi(kMPI_Group_translate_ranks, group.handle, group.size, scratch, world.handle, into) !=
@@ -92,7 +95,7 @@ const CommEntry* CommMap::find_other(Word key) noexcept {
 void CommMap::add(Word comm) noexcept {
   const Word key = comm & process.abi.handle_mask;
   if (world_ != nullptr) {
-    forget(key);  // A handle that is used again: its communicator was freed unseen.
+    forget(key);  // MPI may reuse a handle whose communicator was freed unnoticed.
     learn(key, Origin::kJustMade);
   }
 }
@@ -126,7 +129,7 @@ CommEntry* CommMap::put(Word key, const Members* members, std::uint32_t identity
 const CommEntry* CommMap::learn(Word key, Origin origin) noexcept {
   if (key == 0 || key == process.abi.comm_null) return nullptr;
   const bool is_new = origin == Origin::kJustMade;
-  // Most likely it was counted when it was made. MPI need not be asked at each of its calls.
+  // It was probably counted when it was made. This avoids calls of MPI at each use.
   if (!is_new && has_overflowed_ && room_in_set_of(key) == nullptr) return nullptr;
   const BoundedLock locked(locked_);
   if (!locked) {
@@ -135,7 +138,7 @@ const CommEntry* CommMap::learn(Word key, Origin origin) noexcept {
   }
   CommEntry* const set = set_of(key);
   for (CommEntry* at = set; at != set + kCommWays; ++at) {
-    if (at->key.load(std::memory_order_acquire) == key) return at;  // Another thread was first.
+    if (at->key.load(std::memory_order_acquire) == key) return at;  // Another thread has added it.
   }
   Members* members = members_of(key);
   if (members == nullptr) {

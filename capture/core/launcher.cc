@@ -1,15 +1,15 @@
-// Inside launchers, where this library is preloaded too. All of them draw an identity for the
-// worlds that they start (world_internal.h).
+// Code for launchers, into which this library is preloaded too. Each launcher draws an identity for
+// the worlds that it starts (world_internal.h).
 //
-// Open MPI's needs more to hand variables to other hosts. `xylem run` names the variables that
-// ranks need in OMPI_MCA_mca_base_env_list, which works for an mpirun inside a script. But Open MPI
-// 4 refuses to start when that variable meets `-x`, and lets
-// `--mca mca_base_env_list` on the command line replace it. So before the launcher's main():
-//   -x is there                        the list moves to OMPI_MCA_mca_base_env_list_internal, which
-//                                      is what -x itself fills, and which goes with it
-//   --mca mca_base_env_list is there   the list is appended to its value
-// XYLEM_WORLD, which is not there yet when `xylem run` writes the list, is added to it. Nothing
-// else in the launcher is touched.
+// Open MPI's launcher needs more to pass variables to other hosts. `xylem run` lists the variables
+// that ranks need in OMPI_MCA_mca_base_env_list, which works for an mpirun inside a script. But
+// Open MPI 4 refuses to start if there is this variable and also `-x`. And the option
+// `--mca mca_base_env_list` replaces the variable. So this code runs before the launcher's main():
+//   with -x                        it moves the list to OMPI_MCA_mca_base_env_list_internal. `-x`
+//                                  fills this variable too, and works together with it
+//   with --mca mca_base_env_list   it appends the list to the option's value
+// It adds XYLEM_WORLD to the list, because this variable does not exist yet when `xylem run` writes
+// the list. It changes nothing else in the launcher.
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ void pass_variables_on(int count, char** arguments) {
   if (by_option) unsetenv(kList);
 }
 
-// The C library hands the program's own argument array to constructors.
+// The C library passes the program's own argument array to constructors.
 __attribute__((constructor)) void prepare_launcher(int count, char** arguments, char**) {
   const char* address = getenv(kEnvAddress);
   if (address == nullptr || *address == 0) return;

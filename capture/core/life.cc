@@ -1,5 +1,5 @@
 // The life of capture in a process: its start, its place in the world, its end. The wrappers that
-// call this are in life_wrappers.cc, the time before the start in beginning_internal.h.
+// call this are in life_wrappers.cc. The state before the start is in beginning_internal.h.
 
 #include <errno.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ constexpr long kStartPauseNs = 1'000'000;
 
 std::atomic<bool> has_session{false};  // MPI_Session_init has succeeded.
 
-// Whoever sees it closed sees also why.
+// A thread that sees the closed gate also sees the reason.
 void close_gate() { process.gate->enabled.store(nullptr, std::memory_order_release); }
 
 void give_ring_back(void* thread) {
@@ -47,7 +47,7 @@ void turn_off(const char* why, const char* more = nullptr) {
   say("capture is off in this process: ", why, more);
 }
 
-// In a child of fork() that starts MPI itself: nothing of the parent's is ours.
+// Called in a child of fork() that starts MPI itself. It drops all state of the parent.
 void forget_parent() {
   process.segment = nullptr;
   process.threads = nullptr;
@@ -59,13 +59,13 @@ void forget_parent() {
 
 bool has_own_gate() { return process.gate != &first_gate; }
 
-// A page that the kernel empties in children, so that no child ever writes into our rings.
+// Puts the gate on a page that the kernel clears in children. So no child writes into our rings.
 bool make_gate() {
   if (has_own_gate()) return true;
   const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   void* page = take_memory(bytes);
   if (page == nullptr) return false;
-  // Before Linux 4.14: children that the C library makes, at least.
+  // Before Linux 4.14, only children that the C library makes are covered.
   if (madvise(page, bytes, MADV_WIPEONFORK) != 0) pthread_atfork(nullptr, nullptr, &close_gate);
   Gate* gate = static_cast<Gate*>(page);
   gate->enabled.store(process.gate->enabled.load(std::memory_order_relaxed),
@@ -85,7 +85,7 @@ bool is_initialised() {
 }
 
 void name_library(char (&into)[sizeof SegmentHeader::mpi_library]) {
-  static char version[8192 + 1];  // The longest MPI_MAX_LIBRARY_VERSION_STRING, MPICH's.
+  static char version[8192 + 1];  // MPICH has the largest MPI_MAX_LIBRARY_VERSION_STRING.
   int length = 0;
   if (call_mpi(kMPI_Get_library_version, static_cast<char*>(version), &length) != 0) return;
   Text<sizeof SegmentHeader::mpi_library> name;
@@ -102,8 +102,8 @@ void name_library(char (&into)[sizeof SegmentHeader::mpi_library]) {
   memcpy(into, name.c_str(), name.size() + 1);
 }
 
-// Gives the agent what it needs, or says why this process cannot be watched: to the agent as well,
-// which may be there although this process is short of something.
+// Registers the process with the agent. If the process cannot be watched, reports the reason on
+// standard error, and to the agent if there is one.
 bool make_and_register() {
   Segment segment = make_segment();
   Text<kReasonBytes> short_of;
@@ -127,7 +127,8 @@ bool make_and_register() {
   return false;
 }
 
-// True for the one thread that is to start the process.
+// Returns true in the one thread that must start capture. Other threads wait, with a time limit,
+// and get false.
 bool is_first_to_start() {
   std::atomic<bool>& is_starting = beginning().is_starting;
   if (!is_starting.exchange(true)) return true;
@@ -151,7 +152,7 @@ bool has_started(std::uint16_t function) noexcept {
     close_gate();
     return false;
   }
-  // A signal handler of the thread that is just starting must not wait for it.
+  // A signal handler in the starting thread must not wait for that thread.
   if (thread_state.is_starting || beginning().is_inside_init.load(std::memory_order_relaxed) ||
       !beginning().is_original.load(std::memory_order_relaxed) || !is_initialised()) {
     count_early_call(function);
@@ -185,7 +186,7 @@ void start() noexcept {
   if (!is_asked_for()) return;
   if (!is_gate_open()) {
     if (!has_own_gate() || beginning().is_turned_off.load(std::memory_order_relaxed)) return;
-    forget_parent();  // The gate is empty: a child.
+    forget_parent();  // An empty gate means that this is a child of fork().
   } else if (process.segment != nullptr) {
     return;
   }
@@ -212,7 +213,7 @@ void enter_world() noexcept {
   int rank = place.rank == kNoLaunchRank ? 0 : static_cast<int>(place.rank);
   int size = place.size == 0 ? rank + 1 : static_cast<int>(place.size);
   int provided = 0;
-  // A program that has sessions only has no MPI_COMM_WORLD; it stands where the launcher put it.
+  // A program with sessions only has no MPI_COMM_WORLD. Its rank comes from the launcher.
   const bool has_world = says_yes(kMPI_Initialized) && !says_yes(kMPI_Finalized);
   if (has_world) {
     call_mpi(kMPI_Comm_rank, process.abi.comm_world, &rank);

@@ -1,6 +1,5 @@
-// The wrappers that are written by hand, because they begin and end the life of capture in a
-// process: MPI_Init and MPI_Init_thread, MPI_Session_init, MPI_Finalize; and MPI_Pcontrol, which is
-// variadic.
+// The wrappers that are written by hand. MPI_Init, MPI_Init_thread, MPI_Session_init and
+// MPI_Finalize begin and end capture in a process. MPI_Pcontrol is variadic.
 
 #include "capture/core/beginning_internal.h"
 #include "capture/core/life_internal.h"
@@ -10,13 +9,13 @@
 namespace xylem::capture {
 namespace {
 
-// By MPI_X or by its profiling name.
+// Calls the function by its name MPI_X, or by its profiling name PMPI_X.
 template <class... Words>
 Word go_on(bool by_profiling_name, std::uint16_t function, Words... words) {
   return by_profiling_name ? own<Word>(function, words...) : real(function, words...);
 }
 
-// A tool's MPI_Init may come here a second time, by its profiling name: that is MPI's alone.
+// A tool's MPI_Init may call this a second time, by the profiling name. That call only goes to MPI.
 template <class... Words>
 Word initialise(bool by_profiling_name, std::uint16_t function, Words... words) {
   if (!is_asked_for()) return go_on(by_profiling_name, function, words...);
@@ -34,7 +33,7 @@ Word initialise(bool by_profiling_name, std::uint16_t function, Words... words) 
   return result;
 }
 
-// One of the other calls by hand: `then` is done after it has succeeded.
+// Records one of the other functions of this file. Calls `then` if the function succeeds.
 template <class Then, class... Words>
 Word record(bool by_profiling_name, std::uint16_t function, Then then, Words... words) {
   Call call;
@@ -90,8 +89,8 @@ XYLEM_WRAPPER Word PMPI_Session_init(Word info, Word handler, Word session) {
   return open_session(true, info, handler, session);
 }
 
-// Variadic: what came in registers goes on in registers. It is a request to a profiler that MPI
-// libraries ignore; no floating-point argument is passed on.
+// MPI_Pcontrol is variadic: arguments in registers are passed on in registers. It is a request to a
+// profiler, which MPI libraries ignore. Floating-point arguments are not passed on.
 XYLEM_WRAPPER Word MPI_Pcontrol(Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
   return control(false, level, a1, a2, a3, a4, a5);
 }

@@ -17,13 +17,13 @@ namespace {
 
 using Address = std::uintptr_t;
 
-// What a line of /proc/self/maps says.
+// The content of a line of /proc/self/maps.
 struct MappedRange {
   Address begin = 0;
   Address end = 0;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;  // 0: no file.
-  bool is_of_mpi = false;   // By the file's name.
+  bool is_of_mpi = false;   // Judged by the file's name.
 
   bool holds(Address at) const noexcept { return begin <= at && at < end; }
   bool is_same_file(const MappedRange& other) const noexcept {
@@ -43,7 +43,8 @@ std::uint64_t read_digits(const char*& at, unsigned base) {
   }
 }
 
-// Libraries of MPI that hold none of its functions but call them: bindings, I/O components.
+// Recognizes MPI's libraries by name. Some of them have no MPI function, but call MPI functions:
+// bindings and I/O components.
 bool is_name_of_mpi(const char* path) {
   const char* name = strrchr(path, '/');
   if (name == nullptr) return false;
@@ -53,7 +54,7 @@ bool is_name_of_mpi(const char* path) {
   return false;
 }
 
-// "7f12-7f34 r-xp 00000000 08:01 1234   /usr/lib/libmpi.so.40"
+// Parses a line such as "7f12-7f34 r-xp 00000000 08:01 1234   /usr/lib/libmpi.so.40".
 MappedRange parse(const char* line) {
   MappedRange range;
   range.begin = read_digits(line, 16);
@@ -73,8 +74,8 @@ MappedRange parse(const char* line) {
   return range;
 }
 
-// Goes over the process's mappings without locks or allocation, until `visit` returns true.
-// False when it never did, or there is no /proc.
+// Visits the process's mappings without locks or allocation, until `visit` returns true. Returns
+// false if `visit` never returned true, or if there is no /proc.
 template <class Visit>
 bool any_mapping(Visit visit) {
   const int before = errno;
@@ -85,7 +86,7 @@ bool any_mapping(Visit visit) {
     return false;
   }
   char piece[2048];
-  Text<512> line;  // The end of a longer path is left out.
+  Text<512> line;  // A longer path is cut.
   bool found = false;
   for (;;) {
     const long length = syscall(SYS_read, fd, piece, sizeof piece);
@@ -125,14 +126,15 @@ bool holds_function(const MappedRange& range) {
 
 bool look_whether_part_of_mpi(Address caller) {
   MappedRange of;
-  if (!mapping_of(caller, of)) return true;  // Without /proc nobody is the program.
+  if (!mapping_of(caller, of)) return true;  // Without /proc, every caller counts as part of MPI.
   if (of.inode == 0) return false;
   if (of.is_of_mpi) return true;
   return any_mapping(
       [&](const MappedRange& range) { return range.is_same_file(of) && holds_function(range); });
 }
 
-// By the page of the return address; pages that meet at one place ask /proc again.
+// Remembers the result for each page of return addresses. Pages that share a slot replace each
+// other, and /proc is read again.
 bool is_part_of_mpi(const void* caller) {
   constexpr std::size_t kRemembered = 256;
   constexpr Address kIsPart = 1;
@@ -158,8 +160,8 @@ bool are_on_one_stack(const void* one, const void* other) {
   return range.holds(reinterpret_cast<Address>(other));
 }
 
-// Whether eight bytes at `at` can be read: the kernel copies the set of signals before it looks at
-// what is to be done with it, which is nothing.
+// Returns whether eight bytes at `at` can be read. The kernel copies the signal set before it
+// checks the operation, which is invalid here. So the call changes nothing.
 bool is_readable(const void* at) {
   constexpr int kNothing = -1;
   constexpr std::size_t kSetBytes = 8;
@@ -170,8 +172,8 @@ bool is_readable(const void* at) {
   return !is_fault;
 }
 
-// Whether a frame still holds the address that it returns to: behind the caller's frame pointer.
-// A frame on a fibre's stack may be gone with the fibre.
+// Returns whether a frame still has the expected return address, which is behind the caller's frame
+// pointer. A frame on a fibre's stack disappears with the fibre.
 bool holds_return_address(const void* frame, const void* expected) {
   const void* const* const at = static_cast<const void* const*>(frame) + 1;
   return is_readable(at) && *at == expected;

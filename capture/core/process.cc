@@ -9,8 +9,8 @@
 namespace xylem::capture {
 namespace {
 
-// Until the first call decides whether this process is watched. No constructor does it: programs
-// call MPI in constructors of their own.
+// The gate's value until the first call decides whether this process is watched. A constructor
+// cannot set it in time, since programs may call MPI in their own constructors.
 constinit const std::atomic<std::uint32_t> kWaiting{1};
 constexpr std::uint32_t kFirstRequestRoom = 64;
 
@@ -25,7 +25,7 @@ Thread* claim_ring() {
   return nullptr;
 }
 
-// False when there is no address space for its records.
+// Returns false if there is no address space for the thread's records.
 bool prepare_ring(Thread& thread) {
   SegmentHeader& segment = *process.segment;
   const auto number = static_cast<std::uint32_t>(&thread - process.threads);
@@ -46,7 +46,7 @@ bool prepare_ring(Thread& thread) {
   return true;
 }
 
-// Gives back the blocks that the reader has passed.
+// Frees the blocks that the reader has passed.
 void free_blocks(Thread& thread, std::uint64_t head) {
   const std::uint64_t records = thread.block_mask + 1;
   const std::uint64_t tail = thread.ring->tail.load(std::memory_order_acquire);
@@ -58,7 +58,7 @@ void free_blocks(Thread& thread, std::uint64_t head) {
   }
 }
 
-// False when the ring is full.
+// Takes a block for the thread's next records. Returns false if the ring is full.
 bool take_block(Thread& thread, std::uint64_t head) {
   free_blocks(thread, head);
   if (~thread.taken_blocks == 0) return false;
@@ -72,7 +72,7 @@ bool take_block(Thread& thread, std::uint64_t head) {
   return true;
 }
 
-// One writer: no atomic addition.
+// Needs no atomic addition, since there is one writer.
 void add(std::atomic<std::uint64_t>& counter, std::uint64_t more) {
   counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_release);
 }
@@ -85,7 +85,7 @@ constinit thread_local ThreadState thread_state{};
 
 Thread* take_ring(std::uint16_t function) noexcept {
   if (!has_started(function)) return nullptr;
-  if (thread_state.thread != nullptr) return thread_state.thread;  // Early calls have taken it.
+  if (thread_state.thread != nullptr) return thread_state.thread;  // Recording early calls took it.
   Thread* thread = claim_ring();
   if (thread != nullptr && thread->ring == nullptr && !prepare_ring(*thread)) {
     thread->taken.store(0, std::memory_order_release);
@@ -122,11 +122,12 @@ bool make_request_room(Thread& thread, std::uint32_t count) noexcept {
   if (count <= thread.request_room) return true;
   std::uint32_t room = kFirstRequestRoom;
   while (room < count) room *= 2;
-  constexpr std::size_t kPointer = sizeof(void*);  // To a TrackedRequest.
+  constexpr std::size_t kPointer = sizeof(void*);  // A pointer to a TrackedRequest.
   constexpr std::size_t kEach = kPointer + sizeof(Word) + kLargestStatus;
   auto* memory = static_cast<unsigned char*>(take_memory(room * kEach));
   if (memory == nullptr) return false;
-  // What there was stays mapped: a fibre may be in a call that writes to it. Doubling bounds it.
+  // The old memory stays mapped: a fibre may be in a call that writes to it. Since the room
+  // doubles, all old memory together is smaller than the new.
   thread.requests = reinterpret_cast<TrackedRequest**>(memory);
   thread.request_handles = reinterpret_cast<Word*>(memory + room * kPointer);
   thread.statuses = memory + room * (kPointer + sizeof(Word));

@@ -20,7 +20,8 @@ constexpr const char* kMpiLibraries[] = {"libmpi.so.40", "libmpich.so.12", "libm
 constexpr const char* kProfilingPrefix = "P";
 constexpr unsigned kLongestName = 64;
 
-// By the name with `prefix` in front. What a private library holds is called by nobody else.
+// Finds the function with `prefix` in front of its name. If no global library has it, searches an
+// MPI library that was loaded privately.
 void* look_up(const char* prefix, std::uint16_t function) {
   Text<kLongestName> name;
   name.add(prefix).add(function_names[function]);
@@ -53,7 +54,7 @@ void* missing(std::uint16_t function) {
 
 void* private_mpi_library() noexcept {
   for (const char* name : kMpiLibraries) {
-    // The reference stays, as the library does.
+    // The reference is never released, so the library stays loaded.
     if (void* library = find_loaded(name)) return library;
   }
   return nullptr;
@@ -70,7 +71,7 @@ void* find_own(std::uint16_t function) noexcept {
 
 void* find_real(std::uint16_t function) noexcept {
   void* address = remembered(real_functions[function], "", function);
-  // An MPI may have a function by its profiling name alone.
+  // Some MPI libraries have a function only under its profiling name.
   if (address == nullptr) address = find_own(function);
   __atomic_store_n(&real_functions[function], address, __ATOMIC_RELAXED);
   return address;

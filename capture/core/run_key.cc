@@ -19,18 +19,18 @@
 namespace xylem::capture {
 namespace {
 
-// Alone on its page: what the kernel is told of it holds for nothing else. All of it is zero in a
-// child, the lock too, whoever held it in the parent.
+// Has a page of its own, because the advice to the kernel applies to whole pages. In a child of
+// fork() the page is zero. So the lock is free there, even if a thread of the parent held it.
 struct KeptKey {
   std::atomic<std::uint32_t> lock;
   char digits[kKeyDigits + 1];
 };
 constinit std::atomic<KeptKey*> kept{nullptr};
 
-// Before Linux 4.14, for children that the C library makes.
+// Used before Linux 4.14. It clears the key in children that the C library makes.
 void empty_in_child() { wipe(kept.load(), sizeof(KeptKey)); }
 
-// Null when there is no memory.
+// Returns null if there is no memory.
 KeptKey* make_page() {
   if (KeptKey* page = kept.load(std::memory_order_acquire)) return page;
   const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -47,8 +47,8 @@ KeptKey* make_page() {
   return static_cast<KeptKey*>(memory);
 }
 
-// Held for the copying of a line; nobody waits here on a call's path. A thread that ended within
-// (pthread_cancel, a signal handler that jumps) keeps nobody waiting for ever.
+// Is held while a line is copied. Recording a call never waits for it. A thread that ended while it
+// held the lock (pthread_cancel, a signal handler that jumps) delays others only briefly.
 class Lock {
  public:
   explicit Lock(KeptKey& key) : key_(key) {

@@ -6,7 +6,8 @@
 namespace xylem::capture {
 namespace {
 
-// What programs call in a spin, and what asks this process alone: clocks, ranks, sizes, handles.
+// Functions that programs call in a busy loop, and functions that only ask their own process: for
+// clocks, ranks, sizes, handles.
 constexpr const char* kThinned[] = {"MPI_Iprobe",
                                     "MPI_Improbe",
                                     "MPI_Test",
@@ -78,7 +79,7 @@ bool set_named(const char* name, std::size_t length, std::uint32_t number,
   return found;
 }
 
-// One part, up to a comma or the end. False when it says nothing.
+// Applies one part of the setting, up to a comma or the end. Returns false if the part is invalid.
 bool set_part(const char* part, std::atomic<std::uint32_t>* every) {
   const char* text = part;
   while (*text != 0 && *text != ',' && *text != '=') ++text;

@@ -16,7 +16,7 @@ void say(const char* first, const char* second, const char* third, const char* f
   }
   line[length++] = '\n';
   const int before = errno;
-  if (write(STDERR_FILENO, line, length) < 0) errno = before;  // Nobody is left to be told.
+  if (write(STDERR_FILENO, line, length) < 0) errno = before;  // A failure cannot be reported.
 }
 
 }  // namespace xylem::capture

@@ -21,18 +21,19 @@ namespace xylem::capture {
 namespace {
 
 constexpr unsigned kStartTimeField = 22;
-// Unknown to old headers: F_ADD_SEALS with its seals, MADV_POPULATE_WRITE.
+// Old headers lack F_ADD_SEALS, its seals and MADV_POPULATE_WRITE.
 constexpr int kAddSeals = 1033;
 constexpr int kSealSeal = 1, kSealShrink = 2, kSealGrow = 4;
 constexpr int kPopulateWrite = 23;
 
 struct MappedRecords {
-  Record* first = nullptr;  // Of ring 0.
+  Record* first = nullptr;  // The records of ring 0.
   std::uint32_t limit = 0;
 };
 MappedRecords mapped;
 
-// With fewer rings first: few programs call MPI from many threads. False when there is no less.
+// Makes the wanted segment smaller. Reduces the rings first, since few programs call MPI from many
+// threads. Returns false if the segment cannot be smaller.
 bool shrink(std::uint32_t& rings, std::uint32_t& records) {
   constexpr std::uint32_t kFewRings = 4;
   const bool smaller_rings = records > kMinRingRecords;
@@ -46,7 +47,7 @@ bool shrink(std::uint32_t& rings, std::uint32_t& records) {
   return true;
 }
 
-// The first records of a thread are not to cost a page fault for each 64 of them.
+// Populates the first records of a thread. Otherwise each 64 of them would cost a page fault.
 void prepare(void* memory, std::uint32_t limit) {
   const int before = errno;
   madvise(memory, records_bytes(limit), MADV_DONTDUMP);
@@ -107,7 +108,8 @@ bool has_invariant_tsc() noexcept {
 #endif
 }
 
-// Field 22 of /proc/self/stat; counted behind the program's name, which may hold blanks.
+// Returns field 22 of /proc/self/stat. Counts the fields behind the program's name, which may
+// contain blanks.
 std::uint64_t own_start_time() noexcept {
   char text[1024];
   if (read_file("/proc/self/stat", text, sizeof text) == 0) return 0;
@@ -139,7 +141,8 @@ Segment make_segment() noexcept {
     errno = error;
     return segment;
   }
-  // The agent may rely on its size. A failed seal or advice takes nothing away from the job.
+  // The seal guarantees the size to the agent. The job does not need the seal or the advice, so a
+  // failure of either does not matter.
   fcntl(segment.fd, kAddSeals, kSealShrink | kSealGrow | kSealSeal);
   madvise(memory, ring_offset(rings), MADV_DONTDUMP);
   segment.header = static_cast<SegmentHeader*>(memory);
@@ -169,14 +172,15 @@ void unmap(const Segment& segment) noexcept {
   munmap(segment.header, ring_offset(segment.header->max_rings));
 }
 
-// A shared mapping whose old size is given as none is doubled by mremap, and may be longer than
-// what it doubles: so ring 0's leads to all that lie behind it in the file.
+// If its old size is 0, mremap makes a second mapping of the same file, which may be longer than
+// the first. So the mapping of ring 0 gives access to the rings that lie behind it in the file.
 Record* map_records(SegmentHeader& segment, std::uint32_t ring, std::uint32_t& limit) noexcept {
   limit = mapped.limit;
   if (ring == 0 || mapped.first == nullptr) return mapped.first;
   const int before = errno;
   const std::uint64_t behind = ring * records_bytes(segment.ring_records);
-  // Locked memory (mlockall) is filled as it is mapped, all that lies in between too.
+  // The new mapping would be locked too (mlockall). Then the kernel would fill all of it, also the
+  // rings in between.
   munlock(mapped.first, records_bytes(mapped.limit));
   void* memory = MAP_FAILED;
   for (; limit >= kMinRingRecords; limit /= 2) {

@@ -10,7 +10,8 @@
 
 #include "capture/core/system_internal.h"
 
-// The versions that these functions had in their first libraries. Newer C libraries keep them.
+// The versions of these functions in the first libraries that had them. Newer C libraries keep
+// these versions.
 #if defined(__x86_64__)
 #define XYLEM_FIRST_VERSION "GLIBC_2.2.5"
 #elif defined(__aarch64__)
@@ -54,7 +55,7 @@ void* find_loaded(const char* name) noexcept {
 
 bool watch_thread(void (*end)(void*), void* value) noexcept {
   static pthread_key_t key;
-  static int made = -1;  // 0: there is a key. The first caller has the process for itself: start().
+  static int made = -1;  // 0: the key exists. start() makes the first call, and only in one thread.
   if (&pthread_key_create == nullptr || &pthread_setspecific == nullptr) return false;
   if (made < 0) made = pthread_key_create(&key, end);
   if (made != 0) return false;
@@ -70,7 +71,7 @@ bool set_file_size(int fd, std::uint64_t bytes) noexcept {
   if (ftruncate(fd, static_cast<off_t>(bytes)) == 0) return true;
   const int error = errno;
   if (error == EFBIG) {
-    // The kernel has sent it to this thread, where it waits to be unblocked.
+    // The kernel has sent SIGXFSZ to this thread, where it is pending. This takes it away.
     sigset_t too_large;
     sigemptyset(&too_large);
     sigaddset(&too_large, SIGXFSZ);
@@ -154,7 +155,7 @@ const char* error_text(int error) noexcept {
     case EMFILE:
       return "the process has too many open files (ulimit -n)";
     case EFBIG:
-      return "larger than a file may be (ulimit -f)";
+      return "the file size limit (ulimit -f) is too small";
     case ENOSPC:
       return "no space left";
     case EROFS:

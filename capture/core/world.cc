@@ -15,7 +15,8 @@ constexpr const char* kLaunchers[] = {"orterun",       "prterun", "mpiexec.hydra
                                       "srun",          "jsrun",   "aprun"};
 constexpr unsigned kDrawnBytes = 16;
 
-// Two FNV-1a hashes that begin apart: 128 bits that no two jobs of a run share by accident.
+// Two FNV-1a hashes with different start values: 128 bits, so two jobs of a run do not get the same
+// key by chance.
 class KeyHash {
  public:
   void add(const char* text) noexcept {
@@ -46,7 +47,8 @@ bool read_variable(const char* name, std::uint32_t& number) {
   return text != nullptr && read_number(&text, &number) && *text == 0;
 }
 
-// The parent's number from /proc/PID/stat, behind the program's name, which may hold anything.
+// Reads the parent's process id from /proc/PID/stat. It is behind the program's name, which may
+// contain any character.
 std::uint32_t parent_of(std::uint32_t pid) {
   Text<64> path;
   path.add("/proc/").add_number(pid).add("/stat");
@@ -60,7 +62,7 @@ std::uint32_t parent_of(std::uint32_t pid) {
   return read_number(&at, &parent) ? parent : 0;
 }
 
-// The values of --control-port and --pgid of the Hydra proxy that is above this process.
+// Adds the values of --control-port and --pgid of the Hydra proxy among this process's ancestors.
 bool add_hydra_proxy(KeyHash& hash) {
   constexpr int kMaxAncestors = 16;
   auto pid = static_cast<std::uint32_t>(getppid());
@@ -83,7 +85,7 @@ bool add_hydra_proxy(KeyHash& hash) {
   return false;
 }
 
-// A child of fork() is another process, and a world by itself.
+// Draws one key per process. A child of fork() is another process, so it gets its own key.
 void draw(std::uint8_t (&key)[kWorldKeyBytes]) {
   static std::uint8_t drawn[kWorldKeyBytes];
   static pid_t drawn_by = 0;
@@ -98,7 +100,7 @@ LaunchPlace launch_place() noexcept {
   constexpr struct {
     const char* rank;
     const char* size;
-  } kNames[] = {{"PMI_RANK", "PMI_SIZE"},  // Hydra, and Slurm's PMI.
+  } kNames[] = {{"PMI_RANK", "PMI_SIZE"},  // Hydra and Slurm's PMI.
                 {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                 {"PMIX_RANK", "SLURM_NTASKS"},
                 {"SLURM_PROCID", "SLURM_NTASKS"}};
@@ -139,8 +141,8 @@ bool is_launcher(const char* path) noexcept {
   return false;
 }
 
-// A launcher may start its daemons on other hosts by another one (Hydra by srun, say): these hand
-// on what the first has drawn.
+// A launcher may use another launcher to start its daemons on other hosts, for instance Hydra uses
+// srun. The second launcher passes on the key that the first has drawn.
 void draw_world_in_launcher() noexcept {
   char path[kPathBytes];
   read_program("/proc/self/exe", path);

@@ -18,7 +18,8 @@ std::uint64_t payload_of_each(Counts counts, Word types, std::int32_t size) {
   return total;
 }
 
-// Neighbours that this rank sends to. Asked anew each time: such calls are rare.
+// Returns the number of neighbours that this rank sends to. It asks MPI each time, since such calls
+// are rare.
 std::int32_t neighbours_to(Word comm) {
   int topology = 0;
   if (call_mpi(kMPI_Topo_test, comm, &topology) != 0) return 0;

@@ -33,7 +33,8 @@ void before_comm_free(const Call& call, Word comm) noexcept {
   const Word handle = load_handle(comm);
   const CommEntry* entry = handle == 0 ? nullptr : comms.find(handle);
   call.thread->freed_comm = entry == nullptr ? kNoComm : entry->identity;
-  // Before the real call: the handle may be another thread's new communicator right after it.
+  // This happens before the real call. Right after it, MPI may give the handle to a new
+  // communicator of another thread.
   if (handle != process.abi.comm_world) comms.forget(handle);
 }
 

@@ -5,10 +5,10 @@
 namespace xylem::capture {
 namespace {
 
-// MPICH keeps the class of an error in the low bits of its code; Open MPI's codes are classes.
+// MPICH has the class of an error in the low bits of its code. In Open MPI, the code is the class.
 constexpr std::int32_t kErrorClassBits = 0x7f;
 
-// Whether it is a receive that MPI has been given.
+// Returns whether the request is a receive that was started.
 bool is_receive(const TrackedRequest& tracked) {
   const bool is_persistent = tracked.kind == RequestKind::kPersistentReceive ||
                              tracked.kind == RequestKind::kPartitionedReceive;
@@ -23,7 +23,8 @@ void put_back(const Thread& thread, std::uint32_t i, Word array) {
   }
 }
 
-// Request `i` completed with `status`: a record of what was received, if anything was.
+// Ends the tracking of request `i`, which completed with `status`. Writes a record if it received a
+// message.
 void complete(const Call& call, std::uint32_t i, Word status) {
   Thread& thread = *call.thread;
   TrackedRequest* tracked = std::exchange(thread.requests[i], nullptr);
@@ -36,7 +37,8 @@ Word status_at(Word statuses, std::uint32_t i) {
   return statuses + Word{i} * process.abi.status_bytes;
 }
 
-// Of a call on several requests that returned an error: whether the i-th status is without one.
+// Returns whether the request of `status` completed without an error. If the call failed with
+// another class than MPI_ERR_IN_STATUS, it has set no status, and the result is false.
 bool is_fine(const Call& call, Word status) {
   if (call.result == 0) return true;
   if ((call.result & kErrorClassBits) != process.abi.error_in_status) return false;
@@ -85,7 +87,7 @@ Word before_completion(const Call& call, std::int32_t count, Word array, Word st
     ++found;
   }
   thread.request_count = wanted;
-  // Of several receives the agent is told none: any of them may be the late one.
+  // If there are several receives, the agent gets no peer: any of them may be the late one.
   if (found == 1) publish_where(call, one->peer, one->comm);
   return found != 0 && statuses == ignore ? reinterpret_cast<Word>(thread.statuses) : statuses;
 }
@@ -140,7 +142,7 @@ void before_request_free(Call& call, Word request) noexcept {
   call.request = load_handle(request);
   call.tracked = requests.claim(call.request);
   if (call.tracked == nullptr) return;
-  // MPI will still receive into it, and nobody will ever learn when and from whom.
+  // MPI still completes the receive, but the program cannot learn when, or from which sender.
   if (is_receive(*call.tracked)) count_untracked();
   message_numbers.forget(call.tracked->posted);
   requests.release(call.tracked);

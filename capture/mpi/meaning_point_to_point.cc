@@ -4,10 +4,11 @@ namespace xylem::capture {
 
 namespace {
 
-// Messages and requests may have equal handles; messages get keys of their own.
+// A message and a request may have equal handles. This bit makes their keys differ.
 constexpr Word kMessageBit = Word{1} << 63;
 
-// A tracked request for the handle `key`; null, and counted, when there is no room.
+// Returns a tracked request for the handle `key`. If there is no room, counts the request as
+// untracked and returns null.
 TrackedRequest* track(Word key, const Members* members, const Meaning& meaning, RequestKind kind,
                       PostedReceive posted = {}) {
   TrackedRequest* tracked = requests.insert(key, process.many_threads);
@@ -16,7 +17,7 @@ TrackedRequest* track(Word key, const Members* members, const Meaning& meaning, 
     message_numbers.forget(posted);
     return nullptr;
   }
-  message_numbers.forget(tracked->posted);  // Of an older request with the same handle.
+  message_numbers.forget(tracked->posted);  // That of an older request with this handle.
   tracked->members = members;
   tracked->bytes = meaning.bytes;
   tracked->new_comm = nullptr;
@@ -30,7 +31,8 @@ TrackedRequest* track(Word key, const Members* members, const Meaning& meaning, 
   return tracked;
 }
 
-// What a start moves, or null when the request is not a persistent one that moves payload.
+// Marks a persistent request as started and fills `meaning`. Returns false if the start moves no
+// payload: for a receive or an unknown request.
 bool start_one(Word handle, Meaning& meaning) {
   TrackedRequest* tracked = requests.find(handle);
   meaning.request = handle;
@@ -95,8 +97,8 @@ void after_precv(const Call& call, Mode mode, Word request, std::int32_t source,
   after_irecv(call, mode, request, source, tag, comm, RequestKind::kPartitionedReceive);
 }
 
-// The receiving half is not followed: MPICH 4.0.2, the only MPI here that has the call, leaves the
-// status of its completion as it was.
+// Only the send is tracked, not the receive: in MPICH 4.0.2, the only tested MPI with this call,
+// the completion does not write the status of the receive.
 void after_isendrecv(const Call& call, Mode mode, Word request, std::int64_t count, Word datatype,
                      std::int32_t dest, std::int32_t tag, std::int32_t source, std::int32_t recvtag,
                      Word comm) noexcept {

@@ -42,7 +42,8 @@ void WriteAheadLog::watch() {
   static_cast<void>(connection_.take());  // The log stays as it is.
   if (!is_held || std::exchange(told_, true)) return;
   log(Level::kWarn,
-      "another program reads an old state of the store for long; until it ends, the log grows",
+      "another program reads an old state of the store for a long time; until it ends, the log "
+      "grows",
       {{"path", name_}, {"log_mib", bytes >> 20}});
 }
 

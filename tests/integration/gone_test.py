@@ -24,7 +24,7 @@ class Gone(EmulatedClusterTest):
         self.cluster(*how, GONE)
         wait_until(lambda: self.state() == "lost", "it counts as lost")
         self.assertEqual(self.jobs.store.rows("SELECT host, reason FROM loss WHERE part = 'host'"),
-                         [{"host": GONE, "reason": f"host {GONE} was not heard of any more"}])
+                         [{"host": GONE, "reason": f"host {GONE} was silent"}])
         self.alert = wait_until(self.alerts, "it is told of in an alert", 5)[0]
         self.assertIn(f"host {GONE} is lost with 2 ranks (0, 1)", self.alert["text"])
         self.assertIsNone(self.alert["until_ns"])

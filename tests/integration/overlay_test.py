@@ -65,7 +65,7 @@ class OverlayWatchesItself(EmulatedClusterTest):
         self.wait_for_line("silent", "back_end on node04")
         self.wait_for_line("lost", "back_end on node04")
         self.assertEqual(self.line("silent"), "")
-        self.assertIn("error: back_end on node04: not heard of any more\n", self.tree())
+        self.assertIn("error: back_end on node04: is silent\n", self.tree())
         lost_at_ns = self.jobs.live.value("SELECT max(at_ns) FROM node_change WHERE state = 'lost'")
         self.cluster("heal")
         self.cluster("delay", "node03", 0)

@@ -116,13 +116,13 @@ class Slurm(SlurmClusterTest):
 
     def test_where_slurm_does_not_answer_the_job_starts_after_five_seconds(self):
         output = self.run_where_the_agents_step("exec sleep 600")
-        self.assertIn("0 of 2 stand after 5 s", output)
+        self.assertIn("0 of 2 are ready after 5 s", output)
         self.assert_exact(self.finished(output, 2), Own(self.folder / "own", 2))
 
     def test_where_no_step_can_be_had_ranks_start_the_agents(self):
         output = self.run_where_the_agents_step("echo 'srun: error: no step for you' >&2; exit 1")
         self.assertIn("no step for you", output)
-        self.assertIn("ranks start it", output)
+        self.assertIn("ranks start one", output)
         self.assert_exact(self.finished(output, 2), Own(self.folder / "own", 2))
 
 

@@ -200,8 +200,8 @@ TEST(Place, SaysWhatItDoesNotKnow) {
   EXPECT_EQ(answer.code, 0);
   EXPECT_EQ(answer.out, "head:0 => a:0 b:0 ;\n");
   EXPECT_EQ(answer.err,
-            "xylem: known of no host and so left out: idle, run_queue, memory, network, "
-            "round_trip; --facts tells them\n");
+            "xylem: unknown for all hosts, so left out: idle, run_queue, memory, network, "
+            "round_trip; --facts can set them\n");
 }
 
 TEST(Place, RefusesInOneSentenceWithItsSource) {

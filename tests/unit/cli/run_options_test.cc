@@ -337,8 +337,8 @@ TEST(AccountSentence, AddsUpAndSaysWhatIsMissing) {
       account_sentence(outcome, "x.db"),
       "2 ranks on 1 host: 1,234,567 calls captured = 1,234,566 stored + 1 lost, complete; x.db");
   outcome.account[0].complete = false;
-  outcome.trouble = "no end was heard from host b";
-  EXPECT_NE(account_sentence(outcome, "x.db").find("NOT complete (no end was heard from host b)"),
+  outcome.trouble = "host b did not report its end";
+  EXPECT_NE(account_sentence(outcome, "x.db").find("NOT complete (host b did not report its end)"),
             std::string::npos);
 }
 

@@ -243,7 +243,7 @@ TEST_F(Cut, FailsWhereAPartExceedsAFrame) {
   const wire::Multicast all = whole(sent_, IntervalSet::of(1));
   MulticastCut cut(inflating, all);
   EXPECT_EQ(cut.for_leaf(LeafId{1})->share, MulticastShare::kFailed);
-  EXPECT_THAT(cut.failure()->message, HasSubstr("exceeds a frame"));
+  EXPECT_THAT(cut.failure()->message, HasSubstr("is larger than a frame"));
 }
 
 TEST(NarrowingOf, AStreamIsWhatItsSpecificationSays) {

@@ -175,7 +175,7 @@ TEST_F(ProgramTest, CannotSpeakForAHost) {
   network_.link_down(*session_, host);
   const overlay::LinkId program = join_program(1, "key1");
   EXPECT_FALSE(network_.links.contains(program));
-  EXPECT_TRUE(was_said("what it reports is there as something else"));
+  EXPECT_TRUE(was_said("its host key belongs to a process with another role"));
 }
 
 TEST_F(ProgramTest, PacketsOfStreamsThatTheRunDoesNotNameAreCountedAndToldOnce) {

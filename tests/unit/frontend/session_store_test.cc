@@ -142,7 +142,7 @@ TEST_F(SessionTest, AcknowledgesNothingWhileTheStoreFailsAndSaysSoOnce) {
   network_.deliver(*session_, link, window_packet(9, 1, 10, account_row(1, 1, 50)));
   network_.advance(*session_, 2 * kSecond);
   EXPECT_FALSE(network_.take_sent_of<wire::Acknowledgement>().empty());
-  EXPECT_TRUE(was_said("takes data again"));
+  EXPECT_TRUE(was_said("can be written again"));
 }
 
 class FullStore : public SessionTest {

@@ -194,10 +194,10 @@ TEST_F(SessionTest, CountsACommunicationProcessAsLostThatIsNotHeardOfAndTakesItB
   }
   EXPECT_EQ(store_.nodes.at(orders[0].node).state, "attached");
   EXPECT_EQ(store_.nodes.at(orders[1].node).state, "lost");
-  EXPECT_TRUE(was_said("communication process not heard of any more"));
+  EXPECT_TRUE(was_said("communication process is silent"));
   ASSERT_EQ(store_.notices.size(), 1u);
   EXPECT_EQ(store_.notices[0].first.role, wire::Role::kCommProcess);
-  EXPECT_EQ(store_.notices[0].first.text, "lost: it is not heard of any more");
+  EXPECT_EQ(store_.notices[0].first.text, "lost: it is silent");
   alive.node = orders[1].node;
   network_.deliver(*session_, hosts[0], alive);
   network_.advance(*session_, kSecond);
@@ -338,7 +338,7 @@ TEST_F(SessionTest, GivesUpAHostThatIsGoneAndTakesItBack) {
   ASSERT_EQ(store_.notices.size(), 2u);
   EXPECT_EQ(store_.notices[0].first.host, "node1");
   EXPECT_TRUE(store_.notices[0].first.error);
-  EXPECT_EQ(store_.notices[0].first.text, "not heard of any more");
+  EXPECT_EQ(store_.notices[0].first.text, "is silent");
   EXPECT_EQ(store_.notices[1].first.text, "heard of again");
 }
 
@@ -388,7 +388,7 @@ TEST_F(SessionTest, ALinkIsOneHost) {
   }
   network_.advance(*session_, kSecond);
   EXPECT_EQ(store_.nodes.size(), 2u) << "the front end and the host";
-  EXPECT_TRUE(was_said("its link is another host's"));
+  EXPECT_TRUE(was_said("its link already reports for another host"));
   EXPECT_FALSE(network_.links.contains(link)) << "is closed";
 }
 
@@ -408,7 +408,7 @@ TEST_F(SessionTest, NobodyElseSpeaksForAHostThatIsThere) {
   wire::HostReport report = report_of(1);
   report.pid = 4711;
   network_.deliver(*session_, other, report);
-  EXPECT_TRUE(was_said("another process speaks for this host"));
+  EXPECT_TRUE(was_said("another process already reports for this host"));
   EXPECT_TRUE(network_.links.contains(link));
   EXPECT_FALSE(network_.links.contains(other));
 
@@ -450,7 +450,7 @@ TEST_F(SessionTest, GivesUpAtTheEndThoughPacketsKeepComingThatCannotBeStored) {
     network_.advance(*session_, kSecond);
   }
   EXPECT_EQ(network_.stopped, 0);
-  EXPECT_NE(session_->outcome().trouble.find("no end was heard"), std::string::npos);
+  EXPECT_NE(session_->outcome().trouble.find("did not report its end"), std::string::npos);
   EXPECT_NE(session_->outcome().unstored.find("no room left"), std::string::npos);
 }
 

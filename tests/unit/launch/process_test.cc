@@ -217,7 +217,7 @@ TEST_F(FrontEndProcessTest, IsNotWaitedForInVainAtItsStart) {
   const auto stopped = start("kill -STOP $$; say ready /run.db");
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().code, Code::kUnavailable);
-  EXPECT_THAT(stopped.error().message, HasSubstr("died at its start (it stood still)"));
+  EXPECT_THAT(stopped.error().message, HasSubstr("died at its start (it hung)"));
   EXPECT_THAT(said_, ElementsAre(HasSubstr("is stopped; it is killed after 1 s, and kill -CONT"),
                                  HasSubstr("and is killed")));
 }
@@ -232,7 +232,7 @@ TEST_F(FrontEndProcessTest, HasASuccessorWhenItStandsStillAtTheEnd) {
   EXPECT_TRUE(finished) << finished.error().message;
   EXPECT_EQ(setups().size(), 2u);
   EXPECT_THAT(said_, ElementsAre(HasSubstr("is stopped"), HasSubstr("is killed"),
-                                 HasSubstr("died (it stood still)")));
+                                 HasSubstr("died (it hung)")));
 }
 
 TEST_F(FrontEndProcessTest, IsGivenUpWhenItsSuccessorStandsStillToo) {
@@ -241,7 +241,7 @@ TEST_F(FrontEndProcessTest, IsGivenUpWhenItsSuccessorStandsStillToo) {
   ASSERT_TRUE(process) << process.error().message;
   const auto finished = process->finish(0, say_);
   ASSERT_FALSE(finished);
-  EXPECT_THAT(finished.error().message, HasSubstr("(it stood still)"));
+  EXPECT_THAT(finished.error().message, HasSubstr("(it hung)"));
   EXPECT_EQ(setups().size(), static_cast<std::size_t>(FrontEndProcess::kMaxStandstills));
 }
 

@@ -242,8 +242,8 @@ TEST(ReadRules, RefuseWithFileAndLineAndWhatToDo) {
       {"[fuzzy.comparisons]\nidle = [1, \"a/b\"]\nmemory = [1, 1]\n",
        "x.toml:2: 'a/b' is not a number; write for example 3 or \"1/3\""},
       {"[fuzzy]\ncomparisons = { idle = [1, 2], memory = [0.5, 1] }\n",
-       "x.toml:2: two rows of comparisons are on one line, so their order is not plain; write each "
-       "on its own"},
+       "x.toml:2: two rows of comparisons are on one line, so their order is unclear; write each "
+       "row on its own line"},
       {"[fuzzy.comparisons]\nidle = [1, 9, \"1/9\"]\nmemory = [\"1/9\", 1, 9]\ncores = [9, "
        "\"1/9\", 1]\n",
        "x.toml:2: the comparisons contradict each other: consistency ratio"},
@@ -266,7 +266,8 @@ TEST(ReadRules, RefuseWithFileAndLineAndWhatToDo) {
       {"[fuzzy.functions.heat]\ngood = [0, 0, 1]\n",
        "x.toml:2: 'heat' is not a factor; they are idle"},
       {"[fuzzy.grades]\ngood = 1\nbad = 0\n",
-       "x.toml:2: these grades need functions of their own for idle: write [fuzzy.functions.idle]"},
+       "x.toml:2: these grades are not the default grades, so idle needs functions: write "
+       "[fuzzy.functions.idle]"},
       {"[fuzzy.grades]\ngood = 2\n", "x.toml:2: grade good has the value 2; give one from 0 to 1"},
       {"[fuzzy.grades]\ngood = 0\n", "x.toml:2: every grade has the value 0; give the best one 1"},
       {"fuzzy = 1\n", "x.toml:1: 'fuzzy' is not a key of fuzzy placement"},

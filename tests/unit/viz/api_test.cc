@@ -214,7 +214,7 @@ TEST_F(ApiTest, AQuestionThatIsGivenUpEnds) {
   const net::HttpReply reply = api.answer(request, given_up);
   asker.join();
   EXPECT_EQ(reply.status, 504u);
-  EXPECT_THAT(reply.body, HasSubstr("given up"));
+  EXPECT_THAT(reply.body, HasSubstr("cancelled"));
 }
 
 TEST_F(ApiTest, LongAnswersAreCompressedForThoseWhoTakeIt) {

@@ -405,7 +405,7 @@ TEST_F(GuardTest, LeavesAFolderAloneThatIsNoLongerItsOwn) {
   EXPECT_TRUE(connect()) << "the later agent's socket is gone";
 }
 
-TEST_F(GuardTest, OpensTheDoorAgainThoughNoDescriptorIsLeft) {
+TEST_F(GuardTest, OpensTheListenerAgainThoughNoDescriptorIsLeft) {
   start();
   EXPECT_EQ(next_report(), "ready");
   fill_guard();

@@ -20,7 +20,7 @@ class ClaimingAHost : public ::testing::Test {
       fs::path(::testing::TempDir()) / ("xylem-claim-" + std::to_string(::getpid()));
 };
 
-TEST_F(ClaimingAHost, MakesAPrivateFolderWithAnOpenDoor) {
+TEST_F(ClaimingAHost, MakesAPrivateFolderWithAnOpenListener) {
   const auto claim = claim_host(path_);
   ASSERT_TRUE(claim) << claim.error().message;
   EXPECT_TRUE(claim->listener);

@@ -62,9 +62,12 @@ void TickClock::add(const TickPair& pair) {
   Nanos line = to_monotonic(pair.ticks);
   if (pair.monotonic_ns - line > kJump) line = pair.monotonic_ns;
   const Nanos off = std::clamp(pair.monotonic_ns - line, -kJump, kJump);
+  // The next pair is expected as late after this one as this one after the last. If it came later,
+  // the line would be off by more than now, and by more again at each pair.
+  const Nanos until_next = std::max(kPiece, span);
   // At least half of the rate and at most the double: a step of the host's clock is no reason to
   // stand still.
-  const double bend = static_cast<double>(off) / static_cast<double>(kPiece);
+  const double bend = static_cast<double>(off) / static_cast<double>(until_next);
   pieces_.push_back({pair.ticks, line, rate * std::clamp(1 + bend, 0.5, 2.0)});
   if (pieces_.size() > kPieces) {
     pieces_.pop_front();
@@ -73,7 +76,7 @@ void TickClock::add(const TickPair& pair) {
 
   // What the slope may be off by, carried over the open end that it is used for.
   const auto doubt = static_cast<double>(pair.error_ns + last_.error_ns);
-  const double stretch = static_cast<double>(kPiece) / static_cast<double>(span);
+  const double stretch = static_cast<double>(until_next) / static_cast<double>(span);
   error_ns_ = std::max(pair.error_ns, last_.error_ns) + std::abs(off) +
               static_cast<Nanos>(doubt * std::min(stretch, 25.0));
   last_ = pair;

@@ -37,6 +37,10 @@
 //  - A thread publishes each timed call before the real call begins (CallUnderWay), and takes it
 //    back before it reads the time at which the call has ended. So a call that is seen under way
 //    ends after it was seen. The processor may delay the store, but not for microseconds.
+//  - An agent that sleeps looks at the rings once a second. Before, it changes `enabled` from kOn
+//  to
+//    kOnAgentSleeps. The next call changes it back and wakes the agent: one system call for each
+//    sleep.
 //  - Only the agent writes the fields that are marked as written by the agent. It advances `tail`
 //    only after all records before the new `tail` are in its journal.
 //
@@ -50,7 +54,7 @@
 namespace xylem::capture {
 
 constexpr std::uint64_t kSegmentMagic = 0x31676573'6d6c7978;  // "xylmseg1"
-constexpr std::uint32_t kLayoutVersion = 3;
+constexpr std::uint32_t kLayoutVersion = 4;
 
 /// Limits of the layout. Functions are numbered from 0 in the order of the function table.
 constexpr std::uint32_t kMaxFunctions = 1024;
@@ -149,6 +153,12 @@ enum class ClockKind : std::uint32_t {
   kTsc = 0,        ///< The invariant time-stamp counter (rdtsc).
   kMonotonic = 1,  ///< CLOCK_MONOTONIC in ns.
 };
+
+/// Values of SegmentHeader::enabled, the agent's switch.
+constexpr std::uint32_t kOff = 0;  ///< Calls are neither recorded nor counted.
+constexpr std::uint32_t kOn = 1;
+/// As kOn. The agent sleeps: the next call stores kOn and then wakes it (FUTEX_WAKE on the switch).
+constexpr std::uint32_t kOnAgentSleeps = 2;
 
 /// The call that a thread is in. Calls that sampling does not time, inner calls and parts of calls
 /// are not published. Publishing takes six stores into the cache line of `head`. Order of the
@@ -257,10 +267,10 @@ struct alignas(64) SegmentHeader {
   std::uint32_t function_count;
   /// Written by the agent: 1 when the last account of this process is journalled.
   std::uint32_t agent_finished;
-  alignas(64) std::atomic<std::uint32_t> enabled;  ///< The agent's switch. With 0, calls are
-                                                   ///< neither recorded nor counted.
-  std::atomic<std::uint32_t> threads;              ///< Rings with this number and above have not
-                                                   ///< been used.
+  /// The agent's switch: kOff, kOn or kOnAgentSleeps. The process changes kOnAgentSleeps to kOn.
+  alignas(64) std::atomic<std::uint32_t> enabled;
+  std::atomic<std::uint32_t> threads;         ///< Rings with this number and above have not
+                                              ///< been used.
   std::atomic<std::uint64_t> ringless_calls;  ///< Calls of threads without a ring. They count as
                                               ///< lost.
   std::atomic<std::uint64_t> untracked_requests;  ///< Requests and matched messages that could not

@@ -27,6 +27,7 @@
 
 #include "backend/agent/agent.h"
 #include "backend/agent/agent_start.h"
+#include "backend/agent/call_watch.h"
 #include "backend/agent/guard.h"
 #include "backend/agent/guard_channel.h"
 #include "backend/agent/host_claim.h"
@@ -113,6 +114,8 @@ int work(const AgentTask& task, std::size_t journal_bytes, backend::RunFolder fo
   const UniqueFd terminate = open_termination();
   backend::AgentOptions options = agent_options(task, terminate.get());
   options.services.programs = inheritance.programs;
+  backend::FutexWatch call_watch;
+  options.call_watch = &call_watch;
   backend::Agent agent(std::move(options), *journal, channel, starter);
   net::RuntimeOptions network;
   network.run = task.start.run;

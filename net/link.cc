@@ -276,6 +276,7 @@ void Link::take_ping_along() {
   ++sent_messages_;
   note_ping(now, now + overlay::kHeartbeatInterval + kHeartbeatSlack);
   beat_.cancel();
+  host_.on_heartbeat_moved();
 }
 
 // Both sides send pings and detect a silent peer. From the pings, the connecting side learns the

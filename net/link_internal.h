@@ -46,6 +46,8 @@ class LinkHost {
   /// The queue was empty and now has a frame. The host calls flush() when it has no further message
   /// to send.
   virtual void on_link_queued(overlay::LinkId link) = 0;
+  /// A heartbeat went with other frames, and the timer of the next one was moved to a later time.
+  virtual void on_heartbeat_moved() = 0;
 };
 
 /// Frames that wait to be written, as pieces of bytes. Small frames share a piece. A large frame

@@ -23,6 +23,9 @@ constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 constexpr Nanos kStopGrace = 1 * kSecond;
 constexpr int kMaxAtOnce = 64;
+// A wake-up costs about as much as changing the system's timer ten times. A timer that is moved on
+// again and again is changed ten times a second at most.
+constexpr Nanos kWorthArming = 100 * kMillisecond;
 
 }  // namespace
 
@@ -116,8 +119,9 @@ class EventLoop::Loop final : public overlay::Network, private LinkHost, private
     watched_.erase(it);
   }
 
-  // Nodes set their timer in every call, nearly always to a later time. In that case the system's
-  // timer is not changed. When it fires, the new time is checked.
+  // Nodes set their timer in every call, nearly always to a slightly later time. In that case the
+  // system's timer is not changed. When it fires, the new time is checked. If the new time is much
+  // later, the system's timer is changed, since an idle process would wake up for nothing.
   void set_timer(Nanos when) override {
     timer_due_ = when;
     if (when <= monotonic_now()) {
@@ -126,7 +130,7 @@ class EventLoop::Loop final : public overlay::Network, private LinkHost, private
         tick_is_posted_ = false;
         tick();
       });
-    } else if (when < timer_armed_) {
+    } else if (when < timer_armed_ || when - timer_armed_ > kWorthArming) {
       arm_timer(when);
     }
   }
@@ -219,6 +223,12 @@ class EventLoop::Loop final : public overlay::Network, private LinkHost, private
     queued_.push_back(link);
     if (queued_.size() > 1) return;
     asio::post(context_, [this] { flush_links(); });
+  }
+
+  // Asio does not change the system's timer when its earliest timer is cancelled, and would wake up
+  // for nothing. It does so for a new earliest timer.
+  void on_heartbeat_moved() override {
+    if (timer_armed_ != kNever) arm_timer(timer_armed_);
   }
 
   void flush_links() {

@@ -15,8 +15,8 @@ namespace {
 constexpr Nanos kSoon = 1 * kMillisecond;
 // What is due so shortly one after the other shares a wake.
 constexpr Nanos kTogether = 2 * kMillisecond;
-// Long enough for the next look at the rings.
-constexpr Nanos kReportSlack = 250 * kMillisecond;
+// Long enough for the next look at the rings, also of an agent that sleeps.
+constexpr Nanos kReportSlack = 1250 * kMillisecond;
 // Somebody waits for the end: from when it is told on, rings are looked at as often as this.
 constexpr Nanos kEndingInterval = 125 * kMillisecond;
 
@@ -44,6 +44,8 @@ void Agent::on_start(overlay::Network& network, Nanos now) {
   delivery_.start(network, now);
   host_watch_.start(network);
   services_.start(network);
+  if (options_.call_watch != nullptr && options_.call_watch->fd() >= 0)
+    network_->watch(options_.call_watch->fd());
   if (options_.terminate_fd >= 0) network_->watch(options_.terminate_fd);
   take_from_source(now);
   schedule(now);
@@ -73,6 +75,7 @@ void Agent::take_from_source(Nanos now) {
 }
 
 void Agent::add_process(NewProcess process, Nanos now) {
+  stay_awake(now);
   ++processes_seen_;
   quiet_since_ = now;
   next_drain_ = now;
@@ -97,6 +100,7 @@ void Agent::add_process(NewProcess process, Nanos now) {
 void Agent::process_gone(int pidfd, Nanos now) {
   const auto it = pidfds_.find(pidfd);
   if (it == pidfds_.end()) return;
+  stay_awake(now);
   quiet_since_ = now;
   collector_.process_ended(it->second.first);
   services_.remove(it->second.first);
@@ -157,6 +161,7 @@ void Agent::on_message(overlay::LinkId, wire::Message message, Nanos now) {
     case Delivery::News::kControl:
       if (delivery_.control()->finish && finish_at_ == 0) finish_at_ = now;
       host_watch_.configure(*delivery_.control(), now);
+      stay_awake(now);
       if (encoding_) configure();
       break;
     case Delivery::News::kNotOurs:
@@ -226,6 +231,7 @@ void Agent::drain(Nanos now) {
   take_appended();
   forget_finished();
 
+  rest(outcome.is_quiet, now);
   interval_ = interval_for(outcome.fill, now);
   last_drain_ = now;
   next_drain_ = next_look(now);
@@ -234,18 +240,47 @@ void Agent::drain(Nanos now) {
 }
 
 Nanos Agent::longest_interval() const {
-  return finish_at_ == 0 ? options_.idle_interval
-                         : std::min(options_.idle_interval, kEndingInterval);
+  if (finish_at_ != 0) return std::min(options_.idle_interval, kEndingInterval);
+  return rest_ == Rest::kAsleep ? options_.sleep_interval : options_.idle_interval;
 }
 
 // Shorter at once, longer by doubling: bursts come in groups.
 Nanos Agent::interval_for(double fill, Nanos now) const {
   if (collector_.is_anybody_starting(now)) return options_.busy_interval;
+  if (rest_ == Rest::kAsleep) return longest_interval();
   const Nanos longest = std::clamp(2 * interval_, options_.busy_interval, longest_interval());
   const double wanted =
       static_cast<double>(now - last_drain_) * options_.wanted_fill / std::max(fill, 1e-9);
   if (wanted >= static_cast<double>(longest)) return longest;
   return std::max(options_.busy_interval, static_cast<Nanos>(wanted));
+}
+
+// A call may begin just when its switch is changed, and not see the change. So the next look still
+// comes soon, and finds that call.
+void Agent::rest(bool is_quiet, Nanos now) {
+  if (!is_quiet || phase_ != Phase::kWatching || finish_at_ != 0) return stay_awake(now);
+  if (rest_ != Rest::kAwake) {
+    rest_ = Rest::kAsleep;
+  } else if (options_.call_watch != nullptr && now >= active_at_ + options_.sleep_after &&
+             options_.sleep_interval > options_.idle_interval) {
+    const bool is_watched = options_.call_watch->begin(collector_.let_calls_wake());
+    rest_ = Rest::kDozing;
+    if (!is_watched) stay_awake(now);
+  }
+}
+
+void Agent::stay_awake(Nanos now) {
+  active_at_ = now;
+  if (std::exchange(rest_, Rest::kAwake) == Rest::kAwake) return;
+  options_.call_watch->end();
+  collector_.let_calls_be();
+}
+
+// Perhaps the beginning of a burst: the next looks come as soon as after a full ring.
+void Agent::on_call(Nanos now) {
+  stay_awake(now);
+  interval_ = options_.busy_interval / 2;
+  last_drain_ = now;
 }
 
 Nanos Agent::next_look(Nanos now) const {
@@ -272,6 +307,8 @@ void Agent::on_readable(int fd, Nanos now) {
   } else if (fd == options_.terminate_fd) {
     network_->unwatch(fd);
     if (finish_at_ == 0) finish_at_ = now;
+  } else if (options_.call_watch != nullptr && fd == options_.call_watch->fd()) {
+    on_call(now);
   } else if (services_.on_readable(fd, now)) {
     return schedule(now);  // Its packets go with the next look at the rings.
   } else if (!host_watch_.on_readable(fd)) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/agent/call_watch.h"
 #include "backend/agent/collector.h"
 #include "backend/agent/process_source.h"
 #include "backend/agent/services.h"
@@ -57,6 +58,15 @@ struct AgentOptions {
   Nanos busy_interval = 5 * kMillisecond;
   Nanos idle_interval = 125 * kMillisecond;
   double wanted_fill = 1.0 / 8;
+  /// If no process has made a call for this long and none is in a call, the agent sleeps: it looks
+  /// at the rings only every `sleep_interval`, at multiples of this time. The first call of any
+  /// process wakes it (call_watch.h), and it looks again after `busy_interval`. A shorter
+  /// `sleep_after` makes more jobs pay for system calls, one for each process and sleep. It does
+  /// not sleep while silences shorter than Silence::kShortest may still have to be told.
+  Nanos sleep_after = 2 * kSecond;
+  Nanos sleep_interval = 1 * kSecond;
+  /// Borrowed. The agent never sleeps if this is null, or if the watch refuses.
+  CallWatch* call_watch = nullptr;
   /// If the front end's clock is unknown for this long, the agent uses this host's clock.
   Nanos clock_patience = 1 * kSecond;
   /// The agent ends this long after the last process has ended, if no new process registers.
@@ -112,6 +122,12 @@ class Agent final : public overlay::Node {
     kDone,
   };
 
+  enum class Rest {
+    kAwake,
+    kDozing,  // Calls wake the agent. Until the next look it looks as often as before.
+    kAsleep,
+  };
+
   // Processes.
   void take_from_source(Nanos now);
   void add_process(NewProcess process, Nanos now);
@@ -130,6 +146,9 @@ class Agent final : public overlay::Node {
   Nanos longest_interval() const;
   Nanos interval_for(double fill, Nanos now) const;
   Nanos next_look(Nanos now) const;
+  void rest(bool is_quiet, Nanos now);
+  void stay_awake(Nanos now);
+  void on_call(Nanos now);
   void take_appended();
   void run_services(Nanos now);
 
@@ -167,6 +186,8 @@ class Agent final : public overlay::Node {
   Nanos next_drain_ = 0;
   Nanos last_drain_ = 0;
   Nanos interval_ = 0;
+  Rest rest_ = Rest::kAwake;
+  Nanos active_at_ = 0;    // When something happened last.
   Nanos quiet_since_ = 0;  // Last time a process registered or ended; before that, the start.
   bool source_is_closed_ = false;
   Nanos finish_at_ = 0;  // Time when the run ended; 0: it has not ended.

@@ -102,6 +102,7 @@ DrainOutcome Collector::work(Nanos now, bool everything) {
   const bool fits = packets_.may_write(now) && write_all(drain);
   outcome.unfinished = fits && drain.is_spent();
   outcome.next_due = next_due(drain);
+  outcome.is_quiet = fits && outcome.fill == 0 && !windows_.has_open_calls() && is_silent(now);
   return outcome;
 }
 
@@ -165,6 +166,27 @@ Nanos Collector::next_due(const Drain& drain) const {
     consider(records_.next_pair(process));
   }
   return due;
+}
+
+bool Collector::is_silent(Nanos now) const {
+  if (!control_.enabled) return false;
+  return std::all_of(processes_.begin(), processes_.end(), [now](const auto& entry) {
+    const WatchedProcess& process = entry.second;
+    return process.announced_world && !process.ended && process.silence.is_silent(now);
+  });
+}
+
+std::vector<const CaptureSwitch*> Collector::let_calls_wake() {
+  std::vector<const CaptureSwitch*> switches;
+  for (auto& [lane, process] : processes_) {
+    process.segment.let_calls_wake();
+    switches.push_back(&process.segment.capture_switch());
+  }
+  return switches;
+}
+
+void Collector::let_calls_be() {
+  for (auto& [lane, process] : processes_) process.segment.let_calls_be();
 }
 
 void Collector::stop_capture() {

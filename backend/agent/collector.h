@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/agent/call_watch.h"
 #include "backend/agent/chunk_writer.h"
 #include "backend/agent/drain.h"
 #include "backend/agent/loss_writer.h"
@@ -78,6 +79,9 @@ struct DrainOutcome {
   /// Share of a ring, 0 to 1, with records that were not read before; the maximum over all rings.
   double fill = 0;
   bool unfinished = false;  ///< Records are left: drain again immediately.
+  /// No process has made a call for at least Silence::kShortest, and none is in a call that is seen
+  /// under way. A window may still have to be sealed.
+  bool is_quiet = false;
   /// Time of the next necessary drain, for example because a window must be sealed (monotonic). 0:
   /// no drain is necessary.
   Nanos next_due = 0;
@@ -126,6 +130,12 @@ class Collector {
   /// Call it when the journal may have room again, because an acknowledgement came.
   void resume() noexcept { packets_.resume(); }
 
+  /// Before a sleep of the agent: lets the next call of each process change its switch. Returns the
+  /// switches, which stay valid until a process ends or is added.
+  std::vector<const CaptureSwitch*> let_calls_wake();
+  /// After the sleep.
+  void let_calls_be();
+
   /// Packets journalled since the last call, in order.
   std::vector<PacketKey> take_appended() { return packets_.take_written(); }
   /// The processes whose last accounts were journalled since the last call. The collector has
@@ -152,6 +162,7 @@ class Collector {
   void stop(WatchedProcess& process) const;
   double fullest_ring(const Drain& drain);
   Nanos next_due(const Drain& drain) const;
+  bool is_silent(Nanos now) const;
 
   CollectorOptions options_;
   Journal& journal_;

@@ -397,7 +397,19 @@ void Segment::set_finished() { header().agent_finished = 1; }
 
 void Segment::set_enabled(bool enabled) {
   if (!enabled) header().was_disabled.store(1, std::memory_order_release);
-  header().enabled.store(enabled ? 1 : 0, std::memory_order_release);
+  header().enabled.store(enabled ? capture::kOn : capture::kOff, std::memory_order_release);
 }
+
+void Segment::let_calls_wake() {
+  std::uint32_t on = capture::kOn;
+  header().enabled.compare_exchange_strong(on, capture::kOnAgentSleeps);
+}
+
+void Segment::let_calls_be() {
+  std::uint32_t asleep = capture::kOnAgentSleeps;
+  header().enabled.compare_exchange_strong(asleep, capture::kOn);
+}
+
+const CaptureSwitch& Segment::capture_switch() const { return header().enabled; }
 
 }  // namespace xylem::backend

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/agent/call_watch.h"
 #include "backend/leaf/mapping.h"
 #include "backend/leaf/ring_progress.h"
 #include "base/ids.h"
@@ -132,6 +133,13 @@ class Segment {
   bool is_finished() const noexcept;
   void set_finished();
   void set_enabled(bool enabled);
+  /// Lets the process's next call change its switch and wake those that wait for it
+  /// (call_watch.h). Does nothing while capture is off.
+  void let_calls_wake();
+  /// Takes let_calls_wake() back.
+  void let_calls_be();
+  /// The switch of capture in the process; valid during the life of the segment.
+  const CaptureSwitch& capture_switch() const;
 
  private:
   std::uint32_t function_count() const noexcept;

@@ -65,6 +65,8 @@ class WindowWriter {
   bool is_worth_sealing() const;
   /// When the open window ends (monotonic); 0: no window waits to be sealed.
   Nanos next_due(const Drain& drain) const;
+  /// True if a call was under way at the last look that must be counted in a later window.
+  bool has_open_calls() const noexcept { return has_open_calls_; }
 
   /// The id of the next window. It has the first free wave number of the open slice. If no slice is
   /// open, it has the first free number of the present slice.

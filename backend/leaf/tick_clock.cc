@@ -63,9 +63,12 @@ void TickClock::add(const TickPair& pair) {
   Nanos line = to_monotonic(pair.ticks);
   if (pair.monotonic_ns - line > kJump) line = pair.monotonic_ns;
   const Nanos off = std::clamp(pair.monotonic_ns - line, -kJump, kJump);
+  // The next pair is expected as late after this one as this one after the last. If it came later,
+  // the line would be off by more than now, and by more again at each pair.
+  const Nanos until_next = std::max(kPiece, span);
   // The rate is limited to between half and twice the rate, so that a step of the host's clock does
   // not stop the line.
-  const double bend = static_cast<double>(off) / static_cast<double>(kPiece);
+  const double bend = static_cast<double>(off) / static_cast<double>(until_next);
   pieces_.push_back({pair.ticks, line, rate * std::clamp(1 + bend, 0.5, 2.0)});
   if (pieces_.size() > kPieces) {
     pieces_.pop_front();
@@ -74,7 +77,7 @@ void TickClock::add(const TickPair& pair) {
 
   // The error of the slope, over the length of the open end in which the slope is used.
   const auto doubt = static_cast<double>(pair.error_ns + last_.error_ns);
-  const double stretch = static_cast<double>(kPiece) / static_cast<double>(span);
+  const double stretch = static_cast<double>(until_next) / static_cast<double>(span);
   error_ns_ = std::max(pair.error_ns, last_.error_ns) + std::abs(off) +
               static_cast<Nanos>(doubt * std::min(stretch, 25.0));
   last_ = pair;

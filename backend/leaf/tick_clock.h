@@ -58,6 +58,7 @@ class TickClock {
   /// Minimum length of the first piece. Each of its two pairs has an error of up to 50 ns. Over 20
   /// ms this is a slope error of 5 ppm.
   static constexpr Nanos kFirstPiece = 20 * kMillisecond;
+  /// Minimum length of the other pieces. They are longer while the agent sleeps.
   static constexpr Nanos kPiece = 250 * kMillisecond;
   /// Maximum number of pieces that are kept, for the last two minutes. Times before the first piece
   /// are converted with the rate of the first piece, and so always in the same way. When pieces are
@@ -90,7 +91,8 @@ class TickClock {
   /// CLOCK_MONOTONIC at `ticks`. Accepts any number without overflow.
   Nanos to_monotonic(std::uint64_t ticks) const;
 
-  /// Estimated error of times from the last pair until `kPiece` after it.
+  /// Estimated error of times from the last pair until the next one, if the next pair comes as late
+  /// after it as it came after the one before, or after `kPiece`.
   Nanos error_ns() const noexcept { return error_ns_; }
 
   const std::deque<TickPiece>& pieces() const noexcept { return pieces_; }

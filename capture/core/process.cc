@@ -1,5 +1,9 @@
+#include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "capture/core/life_internal.h"
 #include "capture/core/process_internal.h"
@@ -35,7 +39,7 @@ bool prepare_ring(Thread& thread) {
   ThreadRing& ring = ring_of(segment, number);
   ring.limit.store(limit, std::memory_order_relaxed);
   thread.records = records;
-  thread.sample_every = segment.sample_every;
+  thread.segment = &segment;
   thread.block_mask = limit / kRingBlocks - 1;
   thread.number = number;
   thread.ring = &ring;
@@ -98,6 +102,15 @@ Thread* take_ring(std::uint16_t function) noexcept {
   thread_state.thread = thread;
   watch_thread_end(thread);
   return thread;
+}
+
+// Several threads may see that the agent sleeps. One of them makes the system call.
+void wake_agent(SegmentHeader& segment) noexcept {
+  std::uint32_t asleep = kOnAgentSleeps;
+  if (!segment.enabled.compare_exchange_strong(asleep, kOn)) return;
+  const int before = errno;
+  syscall(SYS_futex, &segment.enabled, FUTEX_WAKE, 1, nullptr, nullptr, nullptr, 0);
+  errno = before;
 }
 
 bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function, std::uint32_t calls,

@@ -12,7 +12,8 @@
 //             leave();
 //
 // Nothing on this path locks, allocates, blocks or enters the kernel, with the exceptions that
-// capture/README.md lists. One exception is a thread's first call, which takes a ring of the
+// capture/README.md lists. One exception is the first call while the agent sleeps: it wakes the
+// agent. Another exception is a thread's first call, which takes a ring of the
 // segment and maps the ring's memory. When the thread ends, a destructor of thread-specific storage
 // makes the ring free for another thread.
 //
@@ -64,7 +65,7 @@ struct Meaning {
 struct Thread {
   ThreadRing* ring = nullptr;
   Record* records = nullptr;
-  const std::atomic<std::uint32_t>* sample_every = nullptr;
+  SegmentHeader* segment = nullptr;
   Record* block = nullptr;         ///< Start of the current block.
   std::uint64_t block_mask = 0;    ///< Number of records in a block, minus 1.
   std::uint64_t room_until = 0;    ///< Number of the first record after the current block.
@@ -151,6 +152,9 @@ extern constinit thread_local ThreadState thread_state
 /// Finds a ring for a thread that has none. Returns null if the call cannot be recorded. In this
 /// case, take_ring() has already counted the call, unless capture is off.
 Thread* take_ring(std::uint16_t function) noexcept;
+
+/// Wakes an agent that sleeps, by one system call, and notes that it is awake. Keeps errno.
+[[gnu::cold]] void wake_agent(SegmentHeader& segment) noexcept;
 
 /// Called when the writer has reached the end of a block. Reads the reader's position, and lets the
 /// writer continue in the first free block. Returns false if no block is free. Then `calls`, and
@@ -281,6 +285,11 @@ XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept {
   state.frame = frame;
   state.caller = caller;
   call.thread = thread;
+  // The wrapper has just read this word, so it is in the cache.
+  if (__builtin_expect(thread->segment->enabled.load(std::memory_order_relaxed) == kOnAgentSleeps,
+                       0)) {
+    wake_agent(*thread->segment);
+  }
 
   // Only this thread writes, so a plain increment is enough. The store is atomic because the agent
   // reads it.
@@ -291,7 +300,7 @@ XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept {
   // Calls number 1, 2, 4, 8, … are timed too. Otherwise a function with few calls would have no
   // time.
   const std::uint32_t pending = thread->pending[function] + 1;
-  if (pending < thread->sample_every[function].load(std::memory_order_relaxed) &&
+  if (pending < thread->segment->sample_every[function].load(std::memory_order_relaxed) &&
       ((before + 1) & before) != 0) {
     thread->pending[function] = pending;
     call.calls = 0;

@@ -37,6 +37,10 @@
 //  - A thread publishes each timed call before the real call begins (CallUnderWay), and takes it
 //    back before it reads the time at which the call has ended. So a call that is seen under way
 //    ends after it was seen. The processor may delay the store, but not for microseconds.
+//  - An agent that sleeps looks at the rings once a second. Before, it changes `enabled` from kOn
+//  to
+//    kOnAgentSleeps. The next call changes it back and wakes the agent: one system call for each
+//    sleep.
 //  - Only the agent writes the fields that are marked as written by the agent. It advances `tail`
 //    only after all records before the new `tail` are in its journal.
 //
@@ -150,6 +154,12 @@ enum class ClockKind : std::uint32_t {
   kMonotonic = 1,  ///< CLOCK_MONOTONIC in ns.
 };
 
+/// Values of SegmentHeader::enabled, the agent's switch.
+constexpr std::uint32_t kOff = 0;  ///< Calls are neither recorded nor counted.
+constexpr std::uint32_t kOn = 1;
+/// As kOn. The agent sleeps: the next call stores kOn and then wakes it (FUTEX_WAKE on the switch).
+constexpr std::uint32_t kOnAgentSleeps = 2;
+
 /// The call that a thread is in. Calls that sampling does not time, inner calls and parts of calls
 /// are not published. Publishing takes six stores into the cache line of `head`. Order of the
 /// stores, all but the first of them release stores:
@@ -257,9 +267,9 @@ struct alignas(64) SegmentHeader {
   std::uint32_t function_count;
   /// Written by the agent: 1 when the last account of this process is journalled.
   std::uint32_t agent_finished;
-  alignas(64) std::atomic<std::uint32_t> enabled;  ///< The agent's switch. With 0, calls are
-                                                   ///< neither recorded nor counted.
-  /// Written by the agent: 1 after `enabled` was 0 once. Then messages were not counted, and the
+  /// The agent's switch: kOff, kOn or kOnAgentSleeps. The process changes kOnAgentSleeps to kOn.
+  alignas(64) std::atomic<std::uint32_t> enabled;
+  /// Written by the agent: 1 after `enabled` was kOff once. Then messages were not counted, and the
   /// numbers of later ones are unknown.
   std::atomic<std::uint32_t> was_disabled;
   std::atomic<std::uint32_t> threads;         ///< Rings with this number and above have not

@@ -92,7 +92,7 @@ void fill(SegmentHeader& header, std::uint32_t max_rings, std::uint32_t ring_rec
         item.c_str());
   }
   header.state.store(ProcessState::kStarting, std::memory_order_relaxed);
-  header.enabled.store(1, std::memory_order_relaxed);
+  header.enabled.store(kOn, std::memory_order_relaxed);
   header.magic = kSegmentMagic;
 }
 

@@ -8,8 +8,11 @@ Rows, with the bars of docs/performance.md:
     slow_down     wall time of the same job with xylem over without, runs in turn
     agent_memory  proportional set size of guard and worker beside a rank that sleeps, no rings
     agent_cpu     CPU time of the same two, of one core
-    agent_host_memory, agent_host_cpu
-                  the same with the service `host` once a second, for which the design's bar is
+    agent_services_memory, agent_services_cpu
+                  the same with the services `host` and `process` once a second, for which the
+                  design's bar is
+    burst_lost    share of the calls of bursts that are lost, after rests in which the agent sleeps;
+                  the floor: after rests in which it is awake
     visibility_profile, visibility_trace
                   from a call to the moment another SQL reader has it in its answer
     run_overhead  what `xylem run` adds to the wall time of a job that does nothing; a remark
@@ -60,6 +63,10 @@ IDLE_CPU_BAR = 0.001
 VISIBLE_BAR = 1.0
 RING_MEMORY = "memfd:xylem-rings"
 JOURNAL_MEMORY = "memfd:xylem-journal"
+BURSTS = 4
+BURST_CALLS = 1_000_000
+BURST_REST_AWAKE_MS = 1500  # The agent sleeps after 2 s.
+BURST_REST_ASLEEP_MS = 5000
 POLL = 0.01  # A reader's pace: the resolution of the visibility rows.
 
 
@@ -207,10 +214,10 @@ class Bench:
     # ---- agent_memory, agent_cpu
 
     def agent_idle(self):
-        config = self.folder / "host.toml"
-        config.write_text('[service.host]\ninterval = "1s"\n')
+        config = self.folder / "services.toml"
+        config.write_text('[service.host]\ninterval = "1s"\n[service.process]\ninterval = "1s"\n')
         self.agent_beside_a_sleeping_rank("agent")
-        self.agent_beside_a_sleeping_rank("agent_host", "--config", str(config))
+        self.agent_beside_a_sleeping_rank("agent_services", "--config", str(config))
 
     def waker(self, times_a_second):
         """A process that wakes so often and reads a file: a floor that runs at the same time."""
@@ -282,6 +289,24 @@ class Bench:
         self.rows.add(f"{name}_cpu", f"{100 * share[floor]:.4f}%", f"{100 * used:.4f}%",
                       used / share[floor] if share[floor] > 0 else math.inf,
                       f"<={percent(IDLE_CPU_BAR)}", used <= IDLE_CPU_BAR)
+
+    # ---- burst_lost
+
+    def burst(self):
+        awake, asleep = [], []
+        for _ in range(self.options.pairs):
+            awake.append(self.lost_in_bursts(BURST_REST_AWAKE_MS))
+            asleep.append(self.lost_in_bursts(BURST_REST_ASLEEP_MS))
+        floor, lost = statistics.median(awake), median_interval(asleep)
+        remark(f"bursts of {BURST_CALLS} calls as fast as one rank can, every call is recorded")
+        self.rows.add("burst_lost", percent(floor), interval_text(lost),
+                      lost[1] / floor if floor > 0 else math.inf, "none", None)
+
+    def lost_in_bursts(self, rest_ms):
+        self.run(self.under_xylem(self.mpirun(1, "burst", BURSTS, rest_ms, BURST_CALLS),
+                                  "--sample", "none"))
+        account = harness.Store(self.store).account()[0]
+        return account["lost"] / account["captured"]
 
     # ---- visibility
 
@@ -386,7 +411,8 @@ class Bench:
 
 BENCHES = {
     "cpu_share": Bench.cpu_share,  # And slow_down, from the same runs.
-    "agent_idle": Bench.agent_idle,  # agent_memory and agent_cpu, without and with `host`.
+    "agent_idle": Bench.agent_idle,  # agent_memory and agent_cpu, without and with services.
+    "burst": Bench.burst,
     "visibility": Bench.visibility,
     "run_overhead": Bench.run_overhead,
 }

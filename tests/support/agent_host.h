@@ -17,6 +17,25 @@
 
 namespace xylem::testing {
 
+/// A watch that the test makes readable.
+class FakeCallWatch final : public backend::CallWatch {
+ public:
+  static constexpr int kFd = 900'001;
+  int fd() const noexcept override { return kFd; }
+  bool begin(const std::vector<const backend::CaptureSwitch*>& switches) override {
+    ++begun;
+    watched = switches;
+    is_watching = !refuses;
+    return is_watching;
+  }
+  void end() override { is_watching = false; }
+
+  std::vector<const backend::CaptureSwitch*> watched;
+  bool is_watching = false;
+  bool refuses = false;
+  int begun = 0;
+};
+
 /// Thrown where the worker dies.
 struct Death {};
 
@@ -134,6 +153,7 @@ class AgentHost {
   FakeNetwork network;
   FakeSource source;
   FakeStarter starter;
+  FakeCallWatch call_watch;  ///< Used if a test sets options.call_watch.
   FakeRoot root;
   std::vector<std::unique_ptr<HandMadeSegment>> segments;
   std::unique_ptr<backend::Journal> journal;

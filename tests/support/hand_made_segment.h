@@ -119,6 +119,13 @@ class HandMadeSegment {
     ring_at(thread).calls[function].fetch_add(1);
   }
 
+  /// Does what the first step of each call does: tells a sleeping agent. Returns true if the agent
+  /// slept.
+  bool wake_agent() {
+    std::uint32_t asleep = capture::kOnAgentSleeps;
+    return header().enabled.compare_exchange_strong(asleep, capture::kOn);
+  }
+
   std::uint64_t calls(std::uint16_t function) {
     std::uint64_t sum = 0;
     for (std::uint32_t t = 0; t < header().threads.load(); ++t)

@@ -7,6 +7,8 @@
  *   paced idle SECONDS               sleeps between MPI_Init and MPI_Finalize
  *   paced mark COUNT MEAN_MS REPORT  rank 0 makes COUNT calls of MPI_Sendrecv to itself, with
  *                                    random pauses, 0 to twice the mean, between them
+ *   paced burst COUNT REST_MS CALLS  COUNT times: sleeps, then makes CALLS calls of MPI_Comm_rank as
+ *                                    fast as it can
  *   paced wake PERIOD_MS SECONDS     no MPI: wakes up so often and reads a file of /proc, which is
  *                                    the least that anything does which samples a host
  *
@@ -148,6 +150,15 @@ static void mark(long count, double mean_ms, const char* prefix) {
   MPI_Finalize();
 }
 
+static void burst(long count, double rest, long calls) {
+  int rank = 0;
+  for (long i = 0; i < count; ++i) {
+    rest_ms(rest);
+    for (long call = 0; call < calls; ++call) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  }
+  MPI_Finalize();
+}
+
 static void wake(double period_ms, double seconds) {
   char text[4096];
   const int64_t end = now_ns() + (int64_t)(1e9 * seconds);
@@ -173,11 +184,14 @@ int main(int count, char** arguments) {
     MPI_Init(NULL, NULL);
     rest_ms(1e3 * atof(arguments[2]));
     MPI_Finalize();
+  } else if (strcmp(mode, "burst") == 0 && count == 5) {
+    MPI_Init(NULL, NULL);
+    burst(atol(arguments[2]), atof(arguments[3]), atol(arguments[4]));
   } else if (strcmp(mode, "mark") == 0 && count == 5) {
     MPI_Init(NULL, NULL);
     mark(atol(arguments[2]), atof(arguments[3]), arguments[4]);
   } else {
-    fputs("usage: paced work|steady|idle|mark|wake ...: see the head of paced.c\n", stderr);
+    fputs("usage: paced work|steady|idle|mark|burst|wake ...: see the head of paced.c\n", stderr);
     return 2;
   }
   return 0;

@@ -106,6 +106,7 @@ class LinkTest : public ::testing::Test, private LinkHost {
   Tape* tape_ = nullptr;  // The link's.
   std::optional<Error> ended_;
   std::vector<Frames> writes_;
+  int moved_ = 0;  // Heartbeats that went with other frames.
 
  private:
   void on_link_message(overlay::LinkId, wire::Message) override {}
@@ -115,6 +116,7 @@ class LinkTest : public ::testing::Test, private LinkHost {
   void on_link_queued(overlay::LinkId) override {
     asio::post(context_, [this] { link_->flush(); });
   }
+  void on_heartbeat_moved() override { ++moved_; }
 };
 
 TEST_F(LinkTest, TakesAHeartbeatThatIsNearlyDueAlongBeforeWhatItWritesAnyway) {
@@ -129,6 +131,7 @@ TEST_F(LinkTest, TakesAHeartbeatThatIsNearlyDueAlongBeforeWhatItWritesAnyway) {
   ASSERT_EQ(writes().back().size(), 2u);
   EXPECT_TRUE(std::holds_alternative<wire::Ping>(writes().back()[0]));
   EXPECT_TRUE(std::holds_alternative<wire::LinkReport>(writes().back()[1]));
+  EXPECT_EQ(moved_, 1);
   // The next one is counted from this one.
   pass(overlay::kHeartbeatInterval - kHeartbeatSlack);
   EXPECT_EQ(count<wire::Ping>(), 2u);

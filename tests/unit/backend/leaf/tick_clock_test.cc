@@ -76,6 +76,30 @@ TEST(TickClock, KeepsItsErrorBoundAndNeverStepsBackNorChangesThePast) {
   }
 }
 
+// An agent reads a pair each 250 ms, and each second while it sleeps. It may be late.
+TEST(TickClock, DoesNotSwingWhenPairsAreFarApart) {
+  const unsigned seed = 44;
+  std::mt19937_64 random(seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  TickClock clock;
+  Nanos now = kSecond;
+  const auto pass = [&](Nanos duration, Nanos pause) {
+    for (const Nanos end = now + duration; now < end;) {
+      now += pause + static_cast<Nanos>(random() % (pause / 8));
+      const auto error = static_cast<Nanos>(random() % 101) - 50;
+      const auto ticks = static_cast<std::uint64_t>(2 * now);
+      if (clock.is_ready()) {
+        EXPECT_NEAR(static_cast<double>(clock.to_monotonic(ticks)), static_cast<double>(now), 2000);
+      }
+      clock.add({ticks, now + error, 50});
+    }
+  };
+  for (int sleeps = 0; sleeps < 20; ++sleeps) {
+    pass(2 * kSecond, TickClock::kPiece);
+    pass(static_cast<Nanos>(random() % 100) * kSecond, kSecond);
+  }
+}
+
 TEST(TickReader, TellsTheSameTimesAsTheClockWhateverTheTicks) {
   const unsigned seed = 43;
   std::mt19937_64 random(seed);

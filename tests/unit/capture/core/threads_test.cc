@@ -3,12 +3,15 @@
 // too, which the preloaded library cannot have: here its sources are linked into this program.
 
 #include <gtest/gtest.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -427,6 +430,35 @@ TEST_F(CaptureThreads, WhatMeetsAFullRingIsCountedAsLost) {
   Reader reader;
   std::thread([&] { MPI_Send(buffer, kInts, MPI_INT, 3, 1, MPI_COMM_WORLD); }).join();
   EXPECT_EQ(reader.stop().calls, (Calls{{kMPI_Send, 1}})) << "an emptied ring records again";
+}
+
+// The agent's part: it changes the switch, and waits for the change in the kernel.
+TEST_F(CaptureThreads, TheFirstCallWakesAnAgentThatSleepsAndIsRecordedAsAnyOther) {
+  std::atomic<std::uint32_t>& on = segment().enabled;
+  constexpr int kSleeps = 20;
+  for (int sleep = 0; sleep < kSleeps; ++sleep) {
+    on.store(kOnAgentSleeps);
+    std::thread agent([&on] {
+      while (on.load() == kOnAgentSleeps)
+        ::syscall(SYS_futex, &on, FUTEX_WAIT, kOnAgentSleeps, nullptr, nullptr, 0);
+    });
+    errno = 4711;
+    std::thread other([] { MPI_Wtime(); });
+    MPI_Wtime();
+    EXPECT_EQ(errno, 4711);
+    other.join();
+    agent.join();
+    EXPECT_EQ(on.load(), kOn) << "the next call makes no system call";
+  }
+  EXPECT_EQ(Reader().stop().calls, (Calls{{kMPI_Wtime, 2 * kSleeps}}));
+}
+
+// A call reads the switch twice. The agent may switch capture off in between.
+TEST_F(CaptureThreads, ACallDoesNotSwitchCaptureOnAgain) {
+  segment().enabled.store(kOff);
+  wake_agent(segment());
+  EXPECT_EQ(segment().enabled.load(), kOff);
+  segment().enabled.store(kOn);
 }
 
 TEST_F(CaptureThreads, AThreadThatEndsGivesItsRingToTheNext) {

@@ -319,6 +319,10 @@ std::string to_json(const Notices& notices) {
   });
 }
 
+std::string to_json(const Waits& waits) {
+  return answer("waits", waits.scope, [&](Json& json) { write_wait_summary(json, waits.summary); });
+}
+
 std::string to_json(const Alerts& alerts) {
   return answer("alerts", alerts.scope, [&](Json& json) {
     json.field("alerts_in_all", alerts.alerts_in_all);

@@ -141,6 +141,12 @@ net::HttpReply alerts(RunView& run, Target& target) {
   return reply_of(run.alerts(most));
 }
 
+net::HttpReply waits(RunView& run, Target& target) {
+  const std::uint64_t most = target.count("most", 20);
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.waits(most));
+}
+
 net::HttpReply under_way(RunView& run, Target& target) {
   UnderWayQuery query;
   query.ranks = rank_range(target);
@@ -189,6 +195,7 @@ constexpr View kViews[] = {
     {"/api/v1/series", series},       {"/api/v1/tree", tree},
     {"/api/v1/notices", notices},     {"/api/v1/alerts", alerts},
     {"/api/v1/under_way", under_way}, {"/api/v1/findings", findings},
+    {"/api/v1/waits", waits},
 };
 
 /// Writes a whole number as text if readers that store numbers as doubles, such as JavaScript,

@@ -144,6 +144,41 @@ void write_waits(Json& json, const Report& report) {
       json.field("calls", wait.calls);
     });
   });
+  json.field("waits_share", report.wait_estimate_share());
+}
+
+void write_coverage(Json& json, const storage::WaitCoverage& coverage) {
+  const auto part = [&json](const char* name, const storage::WaitCoverage::Part& of) {
+    json.object(name, [&] {
+      json.field("calls", of.calls);
+      json.field("time_ns", of.time_ns);
+    });
+  };
+  json.object([&] {
+    json.field("world", coverage.world);
+    json.field("share", coverage.share());
+    json.field("waiting_ns", coverage.waiting_ns);
+    json.field("unfollowed_ns", coverage.unfollowed_ns);
+    part("blocking", coverage.blocking);
+    part("analysed", coverage.analysed);
+    for (std::size_t i = 0; i < storage::kNotAnalysedReasons; ++i) {
+      part(storage::not_analysed_name(static_cast<storage::NotAnalysed>(i)),
+           coverage.not_analysed[i]);
+    }
+  });
+}
+
+void write_wait_state(Json& json, const storage::WaitState& wait) {
+  json.object([&] {
+    json.field("world", wait.world);
+    json.field("rank", wait.rank);
+    json.field("cause_rank", wait.cause_rank);
+    json.field("root_rank", wait.root_rank);
+    json.field("kind", storage::wait_kind_name(wait.kind));
+    json.field("function", wait.function);
+    json.field("time_ns", wait.time_ns);
+    json.field("calls", wait.calls);
+  });
 }
 
 void write_losses(Json& json, const Report& report) {
@@ -250,6 +285,24 @@ void write_report(Json& json, const Report& report) {
   write_losses(json, report);
 }
 
+void write_wait_summary(Json& json, const storage::WaitSummary& waits) {
+  json.array("wait_coverage", waits.worlds,
+             [&](const storage::WaitCoverage& of) { write_coverage(json, of); });
+  json.array("wait_causes", waits.causes, [&](const storage::WaitSummary::Cause& cause) {
+    json.object([&] {
+      json.field("world", cause.world);
+      json.field("rank", cause.rank);
+      json.field("time_ns", cause.time_ns);
+      json.field("ranks", cause.ranks);
+      json.array("longest", cause.longest, [&](Rank rank) { json.value(rank); });
+    });
+  });
+  json.field("wait_causes_in_all", waits.causes_in_all);
+  json.array("wait_states", waits.rows,
+             [&](const storage::WaitState& wait) { write_wait_state(json, wait); });
+  json.field("wait_states_in_all", waits.rows_in_all);
+}
+
 void write_call_under_way(Json& json, const storage::CallUnderWay& call) {
   json.object([&] {
     json.field("world", call.world);
@@ -291,6 +344,7 @@ std::string report_json(const Report& report) {
     json.field("version", kApiVersion);
     json.field("view", "report");
     write_report(json, report);
+    write_wait_summary(json, report.wait_states);
     write_streams(json, report);
     write_host_loads(json, report);
     write_notices(json, report);

@@ -18,6 +18,9 @@ void write_findings(Json& json, const storage::Findings& findings);
 /// ns, shares are from 0 to 1.
 void write_report(Json& json, const storage::Report& report);
 
+/// Writes the fields of the waits and causes from events into the open object.
+void write_wait_summary(Json& json, const storage::WaitSummary& waits);
+
 /// Writes a call that has not returned, as one element of an array.
 void write_call_under_way(Json& json, const storage::CallUnderWay& call);
 /// Writes one element of an array `alerts`.

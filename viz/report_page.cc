@@ -241,7 +241,61 @@ std::string matrix(const Matrix& matrix) {
                      number(bytes, bytes_text(bytes)).html);
 }
 
-std::string waits(const Report& report) {
+Cell rank_cell(const std::optional<Rank>& rank) {
+  return text(rank ? std::to_string(raw(*rank)) : "many");
+}
+
+std::string wait_causes(const WaitSummary& waits) {
+  std::vector<std::vector<Cell>> rows;
+  for (const WaitSummary::Cause& cause : waits.causes) {
+    std::string ranks;
+    for (const Rank rank : cause.longest)
+      ranks += (ranks.empty() ? "" : ", ") + std::to_string(raw(rank));
+    if (cause.ranks > cause.longest.size()) ranks += ", ...";
+    const auto most = static_cast<double>(waits.causes.front().time_ns);
+    rows.push_back({count(raw(cause.world)), count(raw(cause.rank)),
+                    time(static_cast<std::uint64_t>(cause.time_ns)),
+                    bar(share_of(static_cast<double>(cause.time_ns), most)), count(cause.ranks),
+                    text(ranks)});
+  }
+  return table("wait_causes",
+               {{"world"}, {"rank"}, {"caused waiting of"}, {"", "w"}, {"ranks"}, {"which", "t"}},
+               rows);
+}
+
+std::string wait_states(const WaitSummary& waits) {
+  const WaitCoverage total = waits.total();
+  std::vector<std::vector<Cell>> rows;
+  for (const WaitState& wait : waits.rows) {
+    rows.push_back({count(raw(wait.world)), count(raw(wait.rank)), rank_cell(wait.cause_rank),
+                    time(static_cast<std::uint64_t>(wait.time_ns)), count(wait.calls),
+                    text(wait_kind_words(wait.kind)), text(wait.function),
+                    rank_cell(wait.root_rank)});
+  }
+  return "<h2>Waits, and the ranks that caused them</h2>\n" +
+         fmt::format(
+             "<p id=\"wait_coverage\">{} of {} in blocking calls; {} of this time is"
+             " analysed.</p>\n",
+             time(static_cast<std::uint64_t>(total.waiting_ns)).html,
+             time(static_cast<std::uint64_t>(total.blocking.time_ns)).html,
+             percent_text(total.share())) +
+         wait_causes(waits) +
+         table("wait_states",
+               {{"world"},
+                {"rank"},
+                {"waited for", "t"},
+                {"time"},
+                {"calls"},
+                {"reason", "t"},
+                {"function", "t"},
+                {"root cause", "t"}},
+               rows) +
+         more_text(waits.rows_in_all, rows.size());
+}
+
+std::string waits(const ReportPageValues& values) {
+  if (values.waits.summary.is_known()) return wait_states(values.waits.summary);
+  const Report& report = values.overview.report;
   if (report.waits.empty()) return "";
   std::vector<std::vector<Cell>> rows;
   const auto most = static_cast<double>(report.waits.front().time_ns);
@@ -250,7 +304,11 @@ std::string waits(const Report& report) {
                     time(static_cast<std::uint64_t>(wait.time_ns)),
                     bar(share_of(static_cast<double>(wait.time_ns), most)), count(wait.calls)});
   }
-  return "<h2>Who waits for whom most</h2>\n" +
+  return "<h2>Waits, an estimate: time of calls that received from a rank</h2>\n" +
+         fmt::format(
+             "<p class=\"faint\">These calls took {} of the time in MPI. Sends and"
+             " collectives are not in it.</p>\n",
+             percent_text(report.wait_estimate_share())) +
          table("waits", {{"world"}, {"rank"}, {"waits for"}, {"time"}, {"", "w"}, {"calls"}}, rows);
 }
 
@@ -345,6 +403,7 @@ Result<ReportPageValues> ask_report_page(RunView& run) {
   grid.value = RankValue::kWait;
   put(run.ranks(grid), values.wait);
   put(run.matrix({.blocks = kBlocks}), values.matrix);
+  put(run.waits(), values.waits);
   put(run.hosts(), values.hosts);
   put(run.tree(), values.tree);
   put(run.alerts(kListed), values.alerts);
@@ -388,8 +447,7 @@ std::string make_report_page(const ReportPageValues& values) {
          "</style></head>\n<body><main>\n" + head(values.overview) +
          findings(values.overview.report.findings) + alerts(values.alerts) +
          functions(values.functions) + ranks(values) + under_way(values.overview.report) +
-         matrix(values.matrix) + waits(values.overview.report) + hosts(values) +
-         missing(values.overview.report) +
+         matrix(values.matrix) + waits(values) + hosts(values) + missing(values.overview.report) +
          "<p class=\"faint\">~ is an estimate: not all calls of that function were timed; all were "
          "counted.</p>\n</main></body></html>\n";
 }

@@ -18,6 +18,7 @@ struct ReportPageValues {
   storage::FunctionTable functions;  ///< Functions of world 0.
   storage::RankGrid mpi, wait;       ///< Grids of world 0.
   storage::Matrix matrix;            ///< Messages of world 0.
+  storage::Waits waits;
   storage::HostTable hosts;
   storage::TreeSnapshot tree;
   storage::Alerts alerts;

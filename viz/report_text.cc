@@ -218,7 +218,67 @@ std::string under_way_text(const Report& report) {
   return text;
 }
 
+// "rank 3", or "rank 0/3" if there are several worlds.
+std::string rank_name(WorldId world, Rank rank, bool worlds) {
+  return worlds ? fmt::format("rank {}/{}", raw(world), raw(rank))
+                : fmt::format("rank {}", raw(rank));
+}
+
+std::string cause_text(const storage::WaitSummary::Cause& cause, bool worlds) {
+  std::vector<std::string> ranks;
+  for (const Rank rank : cause.longest) ranks.push_back(std::to_string(raw(rank)));
+  const bool has_more = cause.ranks > cause.longest.size();
+  const std::string who =
+      has_more ? fmt::format("{} ranks, most of it in ranks ", count_text(cause.ranks))
+               : (cause.ranks == 1 ? "rank " : "ranks ");
+  return fmt::format("  {} caused {} of waiting in {}{}\n",
+                     rank_name(cause.world, cause.rank, worlds), duration_text(cause.time_ns), who,
+                     fmt::join(ranks, ", "));
+}
+
+std::string wait_state_text(const storage::WaitState& wait, bool worlds) {
+  const auto name = [&](std::optional<Rank> rank) {
+    return rank ? rank_name(wait.world, *rank, worlds) : "many ranks";
+  };
+  const bool has_root = wait.root_rank && wait.root_rank != wait.cause_rank;
+  return fmt::format("  {} waited {} for {} ({}, {}, {}{})\n", name(wait.rank),
+                     duration_text(wait.time_ns), name(wait.cause_rank), wait_kind_words(wait.kind),
+                     wait.function, plural(wait.calls, "call", "calls"),
+                     has_root ? "; root cause: " + name(wait.root_rank) : "");
+}
+
+std::string not_analysed_text(const storage::WaitCoverage& total) {
+  std::string text;
+  for (std::size_t i = 0; i < storage::kNotAnalysedReasons; ++i) {
+    const auto& part = total.not_analysed[i];
+    if (part.calls == 0) continue;
+    text += fmt::format("  not analysed: {} in {}: {}\n", duration_text(part.time_ns),
+                        plural(part.calls, "call", "calls"),
+                        not_analysed_words(static_cast<storage::NotAnalysed>(i)));
+  }
+  return text;
+}
+
+std::string wait_states_text(const Report& report) {
+  const storage::WaitSummary& waits = report.wait_states;
+  const bool worlds = report.worlds_in_all > 1;
+  const storage::WaitCoverage total = waits.total();
+  std::string text = fmt::format(
+      "\nWaits, from the trace: {} of {} in blocking calls; {} of this time is analysed\n",
+      duration_text(total.waiting_ns), duration_text(total.blocking.time_ns),
+      percent_text(total.share()));
+  for (const auto& cause : waits.causes) text += cause_text(cause, worlds);
+  for (const auto& wait : waits.rows) text += wait_state_text(wait, worlds);
+  if (waits.rows_in_all > waits.rows.size()) {
+    text += "  and " + count_text(waits.rows_in_all - waits.rows.size()) +
+            " more; `xylem query FILE 'SELECT * FROM wait_state'` has all\n";
+  }
+  return text + not_analysed_text(total);
+}
+
+// From the sums of windows. They know the time of a call, but not when its message was sent.
 std::string waits_text(const Report& report) {
+  if (report.wait_states.is_known()) return wait_states_text(report);
   if (report.waits.empty()) return {};
   const bool worlds = report.worlds_in_all > 1;
   TextColumns columns(
@@ -228,8 +288,12 @@ std::string waits_text(const Report& report) {
     columns.add({world + count_text(raw(wait.rank)), world + count_text(raw(wait.peer)),
                  duration_text(wait.time_ns), count_text(wait.calls)});
   }
-  return std::string("\nWho waits for whom most (time in calls that received from that rank") +
-         (worlds ? "; world/rank)\n" : ")\n") + columns.text();
+  return fmt::format(
+             "\nWaits, an estimate: the whole time of calls that received from a rank{}\n"
+             "  They took {} of the time in MPI. Sends and collectives are not in it; `--detail"
+             " trace` analyses them.\n",
+             worlds ? " (world/rank)" : "", percent_text(report.wait_estimate_share())) +
+         columns.text();
 }
 
 std::string loss_sentence(const Report::Loss& loss) {
@@ -291,6 +355,36 @@ std::string alerts_text(const Report& report) {
 }
 
 }  // namespace
+
+const char* wait_kind_words(storage::WaitKind kind) {
+  switch (kind) {
+    case storage::WaitKind::kLateSender:
+      return "late sender";
+    case storage::WaitKind::kLateReceiver:
+      return "late receiver";
+    case storage::WaitKind::kWaitAtCollective:
+      return "wait at collective";
+    case storage::WaitKind::kLateRoot:
+      return "late root";
+    case storage::WaitKind::kEarlyRoot:
+      return "early root";
+  }
+  return "other";
+}
+
+const char* not_analysed_words(storage::NotAnalysed reason) {
+  switch (reason) {
+    case storage::NotAnalysed::kNoNumber:
+      return "their messages have no number";
+    case storage::NotAnalysed::kMissing:
+      return "the event of another rank is missing";
+    case storage::NotAnalysed::kAmbiguous:
+      return "several threads used a channel at the same time";
+    case storage::NotAnalysed::kNotCovered:
+      return "waits for sends, and other calls whose waits are not analysed";
+  }
+  return "other";
+}
 
 const char* why_no_longer(const storage::CallUnderWay& call) {
   if (call.has_ended) return "the rank ended in it";

@@ -12,6 +12,11 @@ namespace xylem::viz {
 /// with storage::Texts::kPrintable.
 std::string report_text(const storage::Report& report);
 
+/// Names a kind of wait for people: "late sender".
+const char* wait_kind_words(storage::WaitKind kind);
+/// Says for people why calls are not analysed: "their messages have no number".
+const char* not_analysed_words(storage::NotAnalysed reason);
+
 /// Says why a call was not seen to return: "the rank ended in it" or "its host was lost". Returns
 /// "" for a call that is still under way.
 const char* why_no_longer(const storage::CallUnderWay& call);

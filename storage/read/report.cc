@@ -9,6 +9,7 @@
 #include "storage/read/inquiry_internal.h"
 #include "storage/read/run_findings_internal.h"
 #include "storage/read/under_way_internal.h"
+#include "storage/read/wait_summary_internal.h"
 #include "storage/read/watched_internal.h"
 
 namespace xylem::storage {
@@ -188,16 +189,16 @@ std::vector<Report::WorldShare> read_shares(Inquiry& inquiry, const std::vector<
   return shares;
 }
 
-std::vector<Report::Wait> read_waits(Inquiry& inquiry, std::size_t max_rows) {
-  std::vector<Report::Wait> waits;
+void read_waits(Inquiry& inquiry, std::size_t max_rows, Report& report) {
+  report.waits_in_all_ns =
+      integer_of(inquiry.ask_one("SELECT sum(time_ns) FROM wait_matrix", 1)[0]);
   for (const auto& row :
        inquiry.ask("SELECT world, rank, peer, time_ns, calls FROM wait_matrix WHERE time_ns > 0"
                    " ORDER BY time_ns DESC, world, rank, peer" +
                    limit(max_rows))) {
-    waits.push_back({id_of<WorldId>(row[0]), id_of<Rank>(row[1]), id_of<Rank>(row[2]),
-                     integer_of(row[3]), count_of(row[4])});
+    report.waits.push_back({id_of<WorldId>(row[0]), id_of<Rank>(row[1]), id_of<Rank>(row[2]),
+                            integer_of(row[3]), count_of(row[4])});
   }
-  return waits;
 }
 
 std::vector<Report::Loss> read_losses(Inquiry& inquiry, std::size_t max_rows) {
@@ -299,6 +300,11 @@ double Report::RankShare::share() const {
   return std::min(1.0, static_cast<double>(mpi_ns) / static_cast<double>(span_ns));
 }
 
+double Report::wait_estimate_share() const {
+  if (mpi_ns <= 0) return 0;
+  return std::min(1.0, static_cast<double>(waits_in_all_ns) / static_cast<double>(mpi_ns));
+}
+
 Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   Inquiry inquiry(run);
   Report report;
@@ -312,7 +318,10 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   UnderWayRows under_way = read_under_way(inquiry, "", limits.under_way);
   report.under_way = std::move(under_way.calls);
   report.under_way_in_all = under_way.in_all;
-  report.waits = read_waits(inquiry, limits.waits);
+  read_waits(inquiry, limits.waits, report);
+  if (limits.wait_states != 0) {
+    report.wait_states = read_wait_summary(inquiry, limits.wait_states);
+  }
   report.losses = read_losses(inquiry, limits.losses);
   read_services(inquiry, limits.host_loads, report);
   read_streams(inquiry, report);

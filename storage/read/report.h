@@ -15,6 +15,7 @@
 #include "storage/read/findings.h"
 #include "storage/read/query.h"
 #include "storage/read/under_way.h"
+#include "storage/read/wait_summary.h"
 
 namespace xylem::storage {
 
@@ -29,6 +30,9 @@ struct ReportLimits {
   std::size_t ranks = 16;
   std::size_t under_way = 16;
   std::size_t waits = 10;
+  /// Number of causes and of waits from events. 0: the events are not read, which takes about 0.2 s
+  /// for a million events.
+  std::size_t wait_states = 10;
   std::size_t losses = 20;
   std::size_t notices = 10;
   std::size_t alerts = 10;
@@ -171,7 +175,13 @@ struct Report {
   /// longest first.
   std::vector<CallUnderWay> under_way;
   std::uint64_t under_way_in_all = 0;
-  std::vector<Wait> waits;  ///< The longest wait first.
+  /// An estimate from sums: the time in calls that received from a rank. The longest wait first.
+  std::vector<Wait> waits;
+  Nanos waits_in_all_ns = 0;  ///< Sum of all waits of the estimate.
+  /// The waits and their causes, from events.
+  WaitSummary wait_states;
+  /// Share of the time in MPI that the estimate is about, 0 to 1.
+  double wait_estimate_share() const;
   std::vector<Loss> losses;
   std::vector<Notice> notices;  ///< Errors first, then by time.
   std::uint64_t notices_in_all = 0;

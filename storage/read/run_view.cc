@@ -11,6 +11,7 @@
 #include "storage/read/run_findings_internal.h"
 #include "storage/read/run_view_internal.h"
 #include "storage/read/under_way_internal.h"
+#include "storage/read/wait_summary_internal.h"
 #include "storage/summary_internal.h"
 
 namespace xylem::storage {
@@ -177,7 +178,7 @@ Result<Scope> RunView::scope() {
 
 Result<Overview> RunView::overview() {
   return answer_of<Overview>(*run_, [this](ViewReader& reader, Overview& overview) {
-    auto report = make_report(*run_, {.worlds = kMaxWorlds, .host_loads = 0});
+    auto report = make_report(*run_, {.worlds = kMaxWorlds, .wait_states = 0, .host_loads = 0});
     if (!report) return reader.fail(report.error().code, report.error().message);
     overview.report = *std::move(report);
     overview.window_ns = static_cast<std::uint64_t>(reader.window_ns);
@@ -323,6 +324,13 @@ Result<HostTable> RunView::hosts() {
     }
     std::ranges::sort(table.series);
     table.series.erase(std::unique(table.series.begin(), table.series.end()), table.series.end());
+  });
+}
+
+Result<Waits> RunView::waits(std::uint64_t limit) {
+  return answer_of<Waits>(*run_, [limit](ViewReader& reader, Waits& waits) {
+    if (!reader.check("most", limit, kMaxWaits)) return;
+    waits.summary = read_wait_summary(reader.inquiry, limit);
   });
 }
 

@@ -46,6 +46,9 @@ class RunView {
   Result<FunctionTable> functions(const FunctionQuery& query);
   Result<Matrix> matrix(const MatrixQuery& query);
   Result<Timeline> timeline(const TimelineQuery& query);
+  /// Reads all events, which takes about 0.2 s for a million of them. `limit`: the maximum number
+  /// of causes, and of waits; from 1 to kMaxWaits.
+  Result<Waits> waits(std::uint64_t limit = 20);
   Result<UnderWay> under_way(const UnderWayQuery& query = {});
   Result<HostTable> hosts();
   Result<SeriesTable> series(const SeriesQuery& query);

@@ -17,6 +17,7 @@
 #include "storage/read/report.h"
 #include "storage/read/tree_report.h"
 #include "storage/read/under_way.h"
+#include "storage/read/wait_summary.h"
 
 namespace xylem::storage {
 
@@ -334,6 +335,12 @@ struct Alerts {
   std::uint64_t open = 0;  ///< Number of open alerts, listed or not.
 };
 
+/// Waits and their causes, from events (wait_summary.h).
+struct Waits {
+  Scope scope;
+  WaitSummary summary;
+};
+
 /// The tree at one moment (tree_report.h).
 struct TreeSnapshot {
   Scope scope;
@@ -346,6 +353,7 @@ constexpr std::uint64_t kMaxRows = 1024;
 constexpr std::uint64_t kMaxBlocks = 512;
 constexpr std::uint64_t kMaxCalls = 100'000;
 constexpr std::uint64_t kMaxNotices = 10'000;
+constexpr std::uint64_t kMaxWaits = 10'000;
 constexpr std::uint64_t kMaxLines = 256;
 /// Maximum number of worlds in an Overview. It is large because the page lets users choose a world.
 constexpr std::uint64_t kMaxWorlds = 1000;

@@ -362,9 +362,13 @@ void WaitAnalysis::State::settle(OpenCall& call) {
   count(coverage.blocking);
   count(call.lacks ? coverage.not_analysed[static_cast<std::size_t>(*call.lacks)]
                    : coverage.analysed);
+  // An MPI_Sendrecv surely waits for its message. Only the time after that is its send's.
   std::ranges::sort(call.reasons, [](const Reason& a, const Reason& b) {
-    return std::tuple(a.until, a.cause.process, a.cause.thread, a.kind) <
-           std::tuple(b.until, b.cause.process, b.cause.thread, b.kind);
+    const auto order = [](const Reason& reason) {
+      return std::tuple(reason.kind == WaitKind::kLateReceiver, reason.until, reason.cause.process,
+                        reason.cause.thread);
+    };
+    return order(a) < order(b);
   });
   spans.clear();
   Nanos at = call.begin_ns;

@@ -18,7 +18,9 @@
 //
 // No wait is longer than its call. If a call waits for several messages, it is charged for them in
 // the order in which they stopped being the reason: two messages that are sent 0.16 s and 4.19 s
-// after an MPI_Waitall began cost 0.16 s and 4.03 s.
+// after an MPI_Waitall began cost 0.16 s and 4.03 s. An MPI_Sendrecv is charged for its receive
+// first. Only if it lasted until its own message's receive was posted, later, the rest is charged
+// for its send.
 //
 // The direct cause of a wait may have waited itself. The root cause is found by following the
 // causes: at each moment of a wait, if the thread that causes it is in a wait state at this moment,

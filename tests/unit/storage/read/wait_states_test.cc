@@ -228,6 +228,20 @@ TEST(WaitStates, ASendWaitsUntilAnImmediateReceiveIsPosted) {
               ElementsAre("0 for 1 root 1: late_receiver MPI_Send 60 ns, 1"));
 }
 
+TEST(WaitStates, ASendrecvIsChargedForItsReceiveFirst) {
+  Program program(3);
+  program.sendrecv(0, 1, 2, 0, 102);  // Gets its message when it is sent at 80.
+  program.call(2, kRecv, 0, 1);
+  program.send(2, 0, 80, 81);
+  program.receive(1, 0, 60, 102);
+  program.sendrecv(0, 1, 2, 200, 302);
+  program.send(2, 0, 240, 241);
+  program.receive(1, 0, 290, 302);
+  EXPECT_THAT(lines(program.analyse()),
+              ElementsAre("0 for 2 root 2: late_sender MPI_Sendrecv 120 ns, 2",
+                          "0 for 1 root 1: late_receiver MPI_Sendrecv 50 ns, 1"));
+}
+
 TEST(WaitStates, AllWaitForTheLastRankAtACollective) {
   Program program(3);
   program.collective(0, kBarrier, 0, 101);

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "storage/read/query.h"
+#include "storage/read/timeline_answers.h"
 #include "storage/read/view_answers.h"
 
 namespace xylem::storage {
@@ -45,6 +46,8 @@ class RunView {
   Result<FunctionTable> functions(const FunctionQuery& query);
   Result<Matrix> matrix(const MatrixQuery& query);
   Result<Timeline> timeline(const TimelineQuery& query);
+  /// Finds calls. Fails with kInvalidArgument if the run has no function with this name.
+  Result<CallSearch> search(const CallSearchQuery& query);
   Result<UnderWay> under_way(const UnderWayQuery& query = {});
   Result<HostTable> hosts();
   Result<SeriesTable> series(const SeriesQuery& query);

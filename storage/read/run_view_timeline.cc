@@ -113,7 +113,11 @@ class CallReader {
   void pair_messages() { has_messages_ = true; }
 
   void read(std::int64_t process, const Member& member, const std::string& condition) {
-    reads_.read(process, condition, [&](const wire::Event& event) { take(event, member); });
+    SampledCalls sampled;
+    reads_.read(process, condition + " ORDER BY begin_ns", [&](const wire::Event& event) {
+      if (densities_) add_density(event, member, sampled);
+      take(event, member);
+    });
   }
 
   /// Reads the chunks where the partners of sends and receives may be, if they are few.
@@ -194,26 +198,21 @@ class CallReader {
     if (++in_all_ == limit_ + 1) pairs_.clear();
     Nanos& newest = newest_ends_[{member.rank, event.thread}];
     newest = std::max(newest, event.end_ns);
-    const bool is_estimated = (event.flags & wire::kEventEstimated) != 0;
-    reader_.scope.estimated |= is_estimated;
-    const std::int64_t function = reads_.function_of(event, member.leaf);
-    if (densities_) add_density(event, member, function, is_estimated);
-    found_.push_back({member.rank, function, event});
+    reader_.scope.estimated |= (event.flags & wire::kEventEstimated) != 0;
+    found_.push_back({member.rank, reads_.function_of(event, member.leaf), event});
     if (found_.size() < 2 * kept_) return;
     const auto last = found_.begin() + static_cast<std::ptrdiff_t>(kept_);
     std::nth_element(found_.begin(), last, found_.end(), is_longer);
     found_.erase(last, found_.end());
   }
 
-  // The calls that an event stands for are put before the one that was timed.
-  void add_density(const wire::Event& event, const Member& member, std::int64_t function,
-                   bool is_estimated) {
-    Nanos begin_ns = event.begin_ns;
-    if (is_estimated && event.calls > 1) {
-      const Nanos each = std::max<Nanos>(saturating_subtract(event.end_ns, event.begin_ns), 0);
-      begin_ns = saturating_subtract(event.end_ns, saturating_multiply<Nanos>(each, event.calls));
-    }
-    densities_->add(row_of(member.rank), class_of(function), begin_ns, event.end_ns);
+  // Sampled calls of the range may have their record behind it.
+  void add_density(const wire::Event& event, const Member& member, SampledCalls& sampled) {
+    if (event.kind == wire::kKindCompletion) return;
+    const std::int64_t function = reads_.function_of(event, member.leaf);
+    const std::string& function_class = class_of(function);
+    densities_->add(row_of(member.rank), function_class, event.begin_ns, event.end_ns);
+    densities_->add(row_of(member.rank), function_class, sampled.take(event, function));
   }
 
   std::size_t row_of(std::uint64_t rank) const { return (rank - rows_.first) / rows_.group; }

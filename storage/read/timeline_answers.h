@@ -88,8 +88,9 @@ struct Timeline {
   bool too_many = false;
   RankGrid grid;
   /// Share of time in MPI of exactly this range, and the class with the most time in each slot.
-  /// Time of calls that have not returned is included. The time of sampled calls is an estimate; it
-  /// is put before the end of the call that was timed.
+  /// Time of calls that have not returned is included. Sampled calls without a record are assumed
+  /// to be spread evenly over the time since the function's previous record in their thread. Their
+  /// time is an estimate.
   RankGrid densities;
   /// Sorted by rank, thread and beginning. With densities and with windows, `calls` has no calls
   /// except those that have not returned, at most `limit`.

@@ -147,14 +147,32 @@ TEST_F(TimelineTest, ManyCallsAreDensities) {
   EXPECT_EQ(grid.rows[0].total, 400'000u);
 }
 
-TEST_F(TimelineTest, ASampledCallStandsForTheTimeOfAllItsCalls) {
+TEST_F(TimelineTest, SampledCallsAreSpreadOverTheTimeSinceTheRecordBefore) {
   put_world(1, 1);
-  wire::Event sampled = message_event(900, 910, kSend, 0, wire::kEventEstimated);
-  sampled.calls = 50;
-  put(chunk_packet(0, 1, 0, {sampled, message_event(950, 960, kSend, 0, 0)}));
-  const Timeline timeline = good(view().timeline({.range = {0, 1000}, .columns = 4, .limit = 1}));
-  EXPECT_THAT(timeline.densities.cells, ElementsAre(0, 90, 250, 170));
+  wire::Event sampled = message_event(500, 510, kSend, 0, wire::kEventEstimated);
+  sampled.calls = 21;
+  put(chunk_packet(0, 1, 0, {message_event(0, 100, kSend, 0, 0), sampled}));
+  const Timeline timeline = good(view().timeline({.range = {0, 600}, .columns = 6, .limit = 1}));
+  // Twenty calls of 10 ns between 100 and 500.
+  EXPECT_THAT(timeline.densities.cells, ElementsAre(100, 50, 50, 50, 50, 10));
   EXPECT_TRUE(timeline.scope.estimated);
+  // Their record is behind the range.
+  const Timeline before = good(view().timeline({.range = {0, 400}, .columns = 4, .limit = 1}));
+  EXPECT_EQ(before.calls_in_all, 1u);
+  const Timeline middle = good(view().timeline({.range = {50, 550}, .columns = 1, .limit = 1}));
+  EXPECT_THAT(middle.densities.cells, ElementsAre(260));
+}
+
+// The timed one of 1000 polls was preempted. There is no time for 999 more like it.
+TEST_F(TimelineTest, SampledCallsTakeNoMoreThanTheFreeTime) {
+  put_world(1, 1);
+  wire::Event sampled = message_event(500, 900, kSend, 0, wire::kEventEstimated);
+  sampled.calls = 1000;
+  put(chunk_packet(
+      0, 1, 0,
+      {message_event(0, 100, kSend, 0, 0), message_event(200, 500, kWaitall, 0, 0), sampled}));
+  const Timeline timeline = good(view().timeline({.range = {0, 1000}, .columns = 1, .limit = 1}));
+  EXPECT_THAT(timeline.densities.cells, ElementsAre(900));
 }
 
 // What is drawn is compared with a slow model: each nanosecond of each call is in one slot.

@@ -17,6 +17,7 @@ using namespace storage;
 
 constexpr std::array<const char*, 4> kRankValues = {"mpi", "wait", "bytes", "calls"};
 constexpr std::array<const char*, 4> kRankUnits = {"ns", "ns", "bytes", "calls"};
+constexpr std::array<const char*, 3> kDetails = {"windows", "densities", "calls"};
 
 /// Writes the fields with which each answer begins, then calls `inside`.
 template <typename Inside>
@@ -62,7 +63,8 @@ double rounded(double number, std::uint64_t digits) {
 }
 
 /// Writes equal neighbours as [count, number], since most slots of a row are equal.
-void write_runs(Json& json, const char* name, std::span<const std::uint64_t> numbers) {
+template <typename Number>
+void write_runs(Json& json, const char* name, std::span<const Number> numbers) {
   std::vector<std::array<std::uint64_t, 2>> runs;
   for (const std::uint64_t number : numbers) {
     if (runs.empty() || runs.back()[1] != number) runs.push_back({0, number});
@@ -80,6 +82,9 @@ void write_grid(Json& json, const RankGrid& grid, RankValue value, std::uint64_t
   json.field("world_size", grid.world_size);
   json.field("slot_ns", grid.slot_ns);
   json.field("columns", grid.columns);
+  if (!grid.dominant.empty()) {
+    json.array("classes", grid.classes, [&](const std::string& name) { json.value(name); });
+  }
   std::size_t row_number = 0;
   json.array("rows", grid.rows, [&](const RankGrid::Row& row) {
     json.object([&] {
@@ -92,7 +97,11 @@ void write_grid(Json& json, const RankGrid& grid, RankValue value, std::uint64_t
                  [&](std::uint64_t cell) { json.written(rounded(cell, digits)); });
       if (grid.watched.empty()) return;
       json.field("watched_ns", row.watched_ns);
-      write_runs(json, "watched", std::span(grid.watched).subspan(first, grid.columns));
+      write_runs<std::uint64_t>(json, "watched",
+                                std::span(grid.watched).subspan(first, grid.columns));
+      if (grid.dominant.empty()) return;
+      write_runs<std::uint8_t>(json, "dominant",
+                               std::span(grid.dominant).subspan(first, grid.columns));
     });
   });
 }
@@ -106,6 +115,27 @@ void write_link(Json& json, const TreeReport::Link& link) {
     json.field("round_trip_ns", link.round_trip_ns);
     json.field("packets_per_s", link.packets_per_s);
     json.field("bytes_per_s", link.bytes_per_s);
+  });
+}
+
+void write_call(Json& json, const Timeline::Call& call) {
+  json.object([&] {
+    json.field("rank", call.rank);
+    json.field("thread", call.thread);
+    json.field("begin_ns", call.begin_ns);
+    json.field("end_ns", call.end_ns);
+    json.field("function", call.function);
+    json.field("class", call.function_class);
+    json.field("peer", call.peer);
+    json.field("tag", call.tag);
+    json.field("comm", call.comm);
+    json.field("bytes", call.bytes);
+    json.field("calls", call.calls);
+    json.field("estimated", call.estimated);
+    if (call.number) json.field("number", *call.number);
+    if (call.is_open) json.field("is_open", true);
+    if (call.has_ended) json.field("has_ended", true);
+    if (call.is_host_lost) json.field("host_lost", true);
   });
 }
 
@@ -178,30 +208,15 @@ std::string to_json(const Matrix& matrix, MatrixValue value) {
 
 std::string to_json(const Timeline& timeline, std::uint64_t digits) {
   return answer("timeline", timeline.scope, [&](Json& json) {
-    json.field("detail", timeline.has_calls ? "calls" : "windows");
+    json.field("detail", kDetails[static_cast<std::size_t>(timeline.detail)]);
     json.field("reason", timeline.reason);
     json.field("too_many", timeline.too_many);
     json.field("calls_in_all", timeline.calls_in_all);
-    json.array("calls", timeline.calls, [&](const Timeline::Call& call) {
-      json.object([&] {
-        json.field("rank", call.rank);
-        json.field("thread", call.thread);
-        json.field("begin_ns", call.begin_ns);
-        json.field("end_ns", call.end_ns);
-        json.field("function", call.function);
-        json.field("class", call.function_class);
-        json.field("peer", call.peer);
-        json.field("tag", call.tag);
-        json.field("comm", call.comm);
-        json.field("bytes", call.bytes);
-        json.field("calls", call.calls);
-        json.field("estimated", call.estimated);
-        if (call.is_open) json.field("is_open", true);
-        if (call.has_ended) json.field("has_ended", true);
-        if (call.is_host_lost) json.field("host_lost", true);
-      });
-    });
+    json.array("calls", timeline.calls,
+               [&](const Timeline::Call& call) { write_call(json, call); });
     json.field("messages_in_all", timeline.messages_in_all);
+    json.field("unpaired", timeline.unpaired);
+    json.field("backwards", timeline.backwards);
     json.array("messages", timeline.messages, [&](const Timeline::Message& message) {
       json.object([&] {
         json.field("source", message.source);
@@ -210,6 +225,7 @@ std::string to_json(const Timeline& timeline, std::uint64_t digits) {
         json.field("received_ns", message.received_ns);
         json.field("bytes", message.bytes);
         json.field("tag", message.tag);
+        json.field("comm", message.comm);
       });
     });
     json.array("longest", timeline.longest, [&](const Timeline::LongCall& call) {
@@ -222,6 +238,18 @@ std::string to_json(const Timeline& timeline, std::uint64_t digits) {
       });
     });
     json.object("windows", [&] { write_grid(json, timeline.grid, RankValue::kMpi, digits); });
+    if (timeline.detail != TimelineDetail::kDensities) return;
+    json.object("densities",
+                [&] { write_grid(json, timeline.densities, RankValue::kMpi, digits); });
+  });
+}
+
+std::string to_json(const CallSearch& search) {
+  return answer("search", search.scope, [&](Json& json) {
+    json.field("searched_begin_ns", search.searched_begin_ns);
+    json.field("searched_end_ns", search.searched_end_ns);
+    json.field("is_cut", search.is_cut);
+    json.array("calls", search.calls, [&](const Timeline::Call& call) { write_call(json, call); });
   });
 }
 

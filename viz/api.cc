@@ -104,6 +104,20 @@ net::HttpReply timeline(RunView& run, Target& target) {
   return reply_of(run.timeline(query), digits);
 }
 
+net::HttpReply search(RunView& run, Target& target) {
+  CallSearchQuery query;
+  query.ranks = rank_range(target);
+  query.range = time_range(target);
+  query.function = target.text("function").value_or("");
+  query.peer = target.integer("peer");
+  query.tag = target.integer("tag");
+  query.comm = target.integer("comm");
+  query.backwards = target.flag("backwards");
+  query.limit = target.count("most", query.limit);
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.search(query));
+}
+
 net::HttpReply series(RunView& run, Target& target) {
   SeriesQuery query;
   const auto name = target.text("name");
@@ -195,7 +209,7 @@ constexpr View kViews[] = {
     {"/api/v1/series", series},       {"/api/v1/tree", tree},
     {"/api/v1/notices", notices},     {"/api/v1/alerts", alerts},
     {"/api/v1/under_way", under_way}, {"/api/v1/findings", findings},
-    {"/api/v1/waits", waits},
+    {"/api/v1/waits", waits},         {"/api/v1/search", search},
 };
 
 /// Writes a whole number as text if readers that store numbers as doubles, such as JavaScript,

@@ -111,6 +111,10 @@ std::optional<std::uint32_t> Target::id(const std::string& name) {
 std::uint64_t Target::count(const std::string& name, std::uint64_t otherwise) {
   return count(name).value_or(otherwise);
 }
+std::optional<std::int64_t> Target::integer(const std::string& name) {
+  return number<std::int64_t>(name, "a whole number");
+}
+
 std::optional<Nanos> Target::nanos(const std::string& name) {
   return number<Nanos>(name, "a time in nanoseconds");
 }

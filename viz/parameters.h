@@ -40,6 +40,8 @@ class Target {
   std::optional<std::uint64_t> count(const std::string& name);
   /// Returns the number of a world or a host, which has 32 bits.
   std::optional<std::uint32_t> id(const std::string& name);
+  /// Returns a whole number. It may be negative.
+  std::optional<std::int64_t> integer(const std::string& name);
   /// Returns a time in ns. It may be negative.
   std::optional<Nanos> nanos(const std::string& name);
   /// Returns the value of a parameter that is "0", "1", "false" or "true"; false if the parameter

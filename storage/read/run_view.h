@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "storage/read/query.h"
+#include "storage/read/timeline_answers.h"
 #include "storage/read/view_answers.h"
 
 namespace xylem::storage {
@@ -49,6 +50,8 @@ class RunView {
   /// Reads all events, which takes about 0.2 s for a million of them. `limit`: the maximum number
   /// of causes, and of waits; from 1 to kMaxWaits.
   Result<Waits> waits(std::uint64_t limit = 20);
+  /// Finds calls. Fails with kInvalidArgument if the run has no function with this name.
+  Result<CallSearch> search(const CallSearchQuery& query);
   Result<UnderWay> under_way(const UnderWayQuery& query = {});
   Result<HostTable> hosts();
   Result<SeriesTable> series(const SeriesQuery& query);

@@ -130,6 +130,13 @@ Result<Answer> answer_of(RunFile& run, Make make) {
   return answer;
 }
 
+/// Sets the rows of a grid, with the names of their hosts. All cells are 0.
+void start_grid(ViewReader& reader, const RankRows& rows, const Slots& slots,
+                const std::unordered_map<std::int64_t, Member>& members, RankGrid& grid);
+/// Sets the time in which the rows' ranks were watched. Call it after start_grid().
+void read_watched(ViewReader& reader, WorldId world, const RankRows& rows, const Slots& slots,
+                  RankGrid& grid);
+
 /// A long call, and the process that made it.
 struct LongWindow {
   std::int64_t process = 0;

@@ -64,33 +64,18 @@ class RankOf {
   const Member* member_ = nullptr;
 };
 
-void name_hosts(ViewReader& reader, const RankOf& rank_of, RankGrid& grid, const RankRows& rows) {
+void name_hosts(ViewReader& reader, const std::unordered_map<std::int64_t, Member>& members,
+                RankGrid& grid, const RankRows& rows) {
   std::map<std::int64_t, std::string> names;
   for (const auto& row : reader.inquiry.ask("SELECT leaf, name FROM host")) {
     names[integer_of(row[0])] = text_of(row[1]);
   }
   std::vector<std::set<std::int64_t>> leaves(grid.rows.size());
-  for (const auto& [process, member] : rank_of.all()) {
+  for (const auto& [process, member] : members) {
     leaves[(member.rank - rows.first) / rows.group].insert(member.leaf);
   }
   for (std::size_t i = 0; i < grid.rows.size(); ++i) {
     if (leaves[i].size() == 1) grid.rows[i].host = names[*leaves[i].begin()];
-  }
-}
-
-void read_watched(ViewReader& reader, WorldId world, const RankRows& rows, const Slots& slots,
-                  RankGrid& grid) {
-  const WatchedColumns columns(reader.inquiry);
-  WatchedGrid watched(slots, grid.rows.size());
-  reader.inquiry.scan(
-      "SELECT p.rank, " + columns.sql() + " FROM process p WHERE TRUE" + of_ranks(world, rows),
-      [&](std::span<const Value> row) {
-        watched.add((count_of(row[0]) - rows.first) / rows.group,
-                    WatchedColumns::read(row.subspan(1)));
-      });
-  grid.watched = watched.take();
-  for (std::size_t i = 0; i < grid.watched.size(); ++i) {
-    grid.rows[i / grid.columns].watched_ns += grid.watched[i];
   }
 }
 
@@ -219,6 +204,33 @@ int level_for(ViewReader& reader, const TimeRange& range, const WindowSource& so
 
 }  // namespace
 
+void start_grid(ViewReader& reader, const RankRows& rows, const Slots& slots,
+                const std::unordered_map<std::int64_t, Member>& members, RankGrid& grid) {
+  grid.slot_ns = slots.slot_ns;
+  grid.columns = slots.count;
+  for (std::uint64_t first = rows.first; first < rows.end; first += rows.group) {
+    grid.rows.push_back({first, std::min(rows.group, rows.end - first), "", 0});
+  }
+  grid.cells.assign(grid.rows.size() * grid.columns, 0);
+  name_hosts(reader, members, grid, rows);
+}
+
+void read_watched(ViewReader& reader, WorldId world, const RankRows& rows, const Slots& slots,
+                  RankGrid& grid) {
+  const WatchedColumns columns(reader.inquiry);
+  WatchedGrid watched(slots, grid.rows.size());
+  reader.inquiry.scan(
+      "SELECT p.rank, " + columns.sql() + " FROM process p WHERE TRUE" + of_ranks(world, rows),
+      [&](std::span<const Value> row) {
+        watched.add((count_of(row[0]) - rows.first) / rows.group,
+                    WatchedColumns::read(row.subspan(1)));
+      });
+  grid.watched = watched.take();
+  for (std::size_t i = 0; i < grid.watched.size(); ++i) {
+    grid.rows[i / grid.columns].watched_ns += grid.watched[i];
+  }
+}
+
 void read_grid(ViewReader& reader, const RankGridQuery& query, RankGrid& grid,
                std::vector<LongWindow>* longest) {
   grid.world_size = reader.read_world(query.ranks.world);
@@ -229,13 +241,7 @@ void read_grid(ViewReader& reader, const RankGridQuery& query, RankGrid& grid,
   const int level = level_for(reader, query.range, source, rank_of.all().size());
   const Slots slots = reader.slots(query.range, query.columns, source.cell_ns(level));
   if (!reader.ok()) return;
-  grid.slot_ns = slots.slot_ns;
-  grid.columns = slots.count;
-  for (std::uint64_t first = rows.first; first < rows.end; first += rows.group) {
-    grid.rows.push_back({first, std::min(rows.group, rows.end - first), "", 0});
-  }
-  grid.cells.assign(grid.rows.size() * grid.columns, 0);
-  name_hosts(reader, rank_of, grid, rows);
+  start_grid(reader, rows, slots, rank_of.all(), grid);
   if (query.value == RankValue::kMpi || query.value == RankValue::kWait) {
     read_watched(reader, query.ranks.world, rows, slots, grid);
   }

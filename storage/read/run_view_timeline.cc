@@ -1,16 +1,16 @@
-// Single calls of a few ranks in a short time, out of chunks; where that would be too many,
-// windows.
+// Calls of ranks in a range of time: single calls with their messages, or densities, or windows.
+// The number of events that would have to be read decides, and then the number of calls.
 
 #include <algorithm>
-#include <deque>
 #include <functional>
-#include <set>
 #include <tuple>
 #include <utility>
 
+#include "storage/read/chunk_reads_internal.h"
+#include "storage/read/densities_internal.h"
+#include "storage/read/message_pairs_internal.h"
 #include "storage/read/run_view_internal.h"
 #include "storage/read/under_way_internal.h"
-#include "wire/chunk.h"
 
 namespace xylem::storage {
 namespace {
@@ -34,21 +34,49 @@ bool is_longer(const Found& a, const Found& b) {
          std::tuple(duration(b), a.event.begin_ns, a.rank);
 }
 
-struct Departure {
-  Nanos sent_ns = 0;
-  std::uint64_t bytes = 0;
-};
+/// The processes of a world by rank. Several may have the same rank.
+std::multimap<std::uint64_t, std::int64_t> processes_by_rank(ViewReader& reader, WorldId world) {
+  std::multimap<std::uint64_t, std::int64_t> processes;
+  for (const auto& row :
+       reader.inquiry.ask("SELECT rank, id FROM process WHERE rank IS NOT NULL AND world = " +
+                          std::to_string(raw(world)))) {
+    processes.emplace(count_of(row[0]), integer_of(row[1]));
+  }
+  return processes;
+}
 
-/// Messages between the same two ranks with the same communicator and tag overtake no one.
-struct Way {
-  std::uint64_t source = 0, destination = 0;
-  std::uint32_t comm = 0;
-  std::int32_t tag = 0;
-  auto operator<=>(const Way&) const = default;
-};
-struct Traffic {
-  std::vector<Departure> departures;
-  std::vector<Nanos> arrivals;
+/// How far the clocks of two ranks may be apart: the sum of the errors of their hosts. If the error
+/// of a host is unknown, the largest known error is used.
+class ClocksApart {
+ public:
+  ClocksApart(ViewReader& reader, WorldId world) {
+    std::map<std::int64_t, Nanos> errors;  // By leaf.
+    Nanos most = 0;
+    for (const auto& row :
+         reader.inquiry.ask("SELECT leaf, max(error_ns) FROM clock GROUP BY leaf")) {
+      const Nanos error = std::clamp<Nanos>(time_of(row[1]), 0, kSecond);
+      errors[integer_of(row[0])] = error;
+      most = std::max(most, error);
+    }
+    for (const auto& row :
+         reader.inquiry.ask("SELECT rank, leaf FROM process WHERE rank IS NOT NULL AND world = " +
+                            std::to_string(raw(world)))) {
+      const auto error = errors.find(integer_of(row[1]));
+      errors_[count_of(row[0])] = error == errors.end() ? most : error->second;
+    }
+    most_ = most;
+  }
+
+  Nanos operator()(std::uint64_t one, std::uint64_t other) const { return of(one) + of(other); }
+
+ private:
+  Nanos of(std::uint64_t rank) const {
+    const auto error = errors_.find(rank);
+    return error == errors_.end() ? most_ : error->second;
+  }
+
+  std::unordered_map<std::uint64_t, Nanos> errors_;
+  Nanos most_ = 0;
 };
 
 bool meets(const CallUnderWay& call, const Slots& range) {
@@ -71,29 +99,43 @@ void add_open(const std::vector<CallUnderWay>& calls, const Slots& range,
 class CallReader {
  public:
   CallReader(ViewReader& reader, const Slots& range, std::uint64_t limit)
-      : reader_(reader), range_(range), kept_(std::max<std::size_t>(limit, kLongestCalls)) {
-    for (const auto& row : reader.inquiry.ask("SELECT leaf, id, function FROM function_alias")) {
-      aliases_[{integer_of(row[0]), integer_of(row[1])}] = integer_of(row[2]);
-    }
-    const auto error = reader.inquiry.ask_one("SELECT max(error_ns) FROM clock", 1);
-    clocks_apart_ns_ = 2 * std::clamp<Nanos>(time_of(error[0]), 0, kSecond);
+      : reader_(reader),
+        reads_(reader, kMaxReadEvents),
+        range_(range),
+        limit_(limit),
+        kept_(std::max<std::size_t>(limit, kLongestCalls)) {}
+
+  /// Sums densities, too. `slots` divides the range.
+  void sum_densities(const Slots& slots, const RankRows& rows) {
+    rows_ = rows;
+    densities_.emplace(slots, rows.count());
   }
+  void pair_messages() { has_messages_ = true; }
 
   void read(std::int64_t process, const Member& member, const std::string& condition) {
-    if (opened_.size() >= kMaxTimelineChunks) return;
-    reader_.inquiry.scan(
-        "SELECT id, chunk FROM event_chunk WHERE process = " + std::to_string(process) + condition +
-            " LIMIT " + std::to_string(kMaxTimelineChunks - opened_.size()),
-        [&](std::span<const Value> row) {
-          if (!opened_.insert(integer_of(row[0])).second) return;
-          const auto* bytes = std::get_if<Blob>(&row[1]);
-          const auto events = decoder_.decode(bytes == nullptr ? Blob{} : *bytes);
-          if (!events) {
-            return reader_.fail(events.error().code, "chunk " + to_text(row[0]) +
-                                                         " is damaged: " + events.error().message);
-          }
-          for (const wire::Event& event : *events) take(event, member);
-        });
+    SampledCalls sampled;
+    reads_.read(process, condition + " ORDER BY begin_ns", [&](const wire::Event& event) {
+      if (densities_) add_density(event, member, sampled);
+      take(event, member);
+    });
+  }
+
+  /// Reads the chunks where the partners of sends and receives may be, if they are few.
+  void read_partners(WorldId world) {
+    if (!has_messages_) return;
+    reads_.allow(kMaxReadEvents / 2);
+    const auto processes = processes_by_rank(reader_, world);
+    for (const MissingEnds& missing : pairs_.missing()) {
+      const auto [first, last] = processes.equal_range(missing.rank);
+      for (auto process = first; process != last; ++process) {
+        for (const std::string& condition : places_of(missing)) {
+          reads_.read(
+              process->second, condition,
+              [&](const wire::Event& event) { pairs_.take_partner(missing.rank, event); },
+              kMaxPartnerChunks);
+        }
+      }
+    }
   }
 
   /// Ten of those read, longest first.
@@ -119,62 +161,78 @@ class CallReader {
   }
 
   /// `open`: calls that have not returned, as far as the windows say.
-  void finish(std::uint64_t limit, std::vector<CallUnderWay> open, Timeline& timeline) {
+  void finish(WorldId world, std::vector<CallUnderWay> open, Timeline& timeline) {
     leave_out_ended(open);
+    std::erase_if(open, [this](const CallUnderWay& call) { return !meets(call, range_); });
     timeline.longest = longest();
     add_open(open, range_, timeline.longest);
-    if (found_.size() > limit) found_.resize(limit);
+    timeline.calls_in_all = in_all_ + open.size();
+    const bool is_too_much = timeline.calls_in_all > limit_;
+    if (is_too_much) {
+      timeline.detail = TimelineDetail::kDensities;
+      finish_densities(world, open, timeline);
+      if (open.size() > limit_) open.resize(limit_);
+    } else {
+      timeline.detail = TimelineDetail::kCalls;
+      for (const Found& found : found_) {
+        timeline.calls.push_back(reads_.call_of(found.rank, found.function, found.event));
+      }
+      read_partners(world);
+      pairs_.finish(limit_, ClocksApart(reader_, world), timeline);
+    }
+    for (const CallUnderWay& call : open) timeline.calls.push_back(named(call));
     // Of nested calls the outer one first.
-    std::ranges::sort(found_, [](const Found& a, const Found& b) {
-      return std::tuple(a.rank, a.event.thread, a.event.begin_ns, b.event.end_ns) <
-             std::tuple(b.rank, b.event.thread, b.event.begin_ns, a.event.end_ns);
+    std::ranges::sort(timeline.calls, [](const Timeline::Call& a, const Timeline::Call& b) {
+      return std::tuple(a.rank, a.thread, a.begin_ns, b.end_ns) <
+             std::tuple(b.rank, b.thread, b.begin_ns, a.end_ns);
     });
-    for (const Found& found : found_) timeline.calls.push_back(named(found));
-    timeline.calls_in_all = in_all_;
-    add_open_calls(limit, open, timeline);
-    pair_messages(limit, timeline);
   }
 
  private:
   void take(const wire::Event& event, const Member& member) {
     const bool meets = event.begin_ns < range_.end_ns &&
                        (event.end_ns > range_.begin_ns || event.begin_ns >= range_.begin_ns);
-    if (!meets) return;
-    take_message(event, member);
-    if (event.kind == wire::kKindCompletion) return;
-    ++in_all_;
+    // Messages of too many calls are not drawn.
+    if (has_messages_ && in_all_ <= limit_) pairs_.take(member.rank, event, meets);
+    if (!meets || event.kind == wire::kKindCompletion) return;
+    if (++in_all_ == limit_ + 1) pairs_.clear();
     Nanos& newest = newest_ends_[{member.rank, event.thread}];
     newest = std::max(newest, event.end_ns);
     reader_.scope.estimated |= (event.flags & wire::kEventEstimated) != 0;
-    found_.push_back({member.rank, function_of(event, member.leaf), event});
+    found_.push_back({member.rank, reads_.function_of(event, member.leaf), event});
     if (found_.size() < 2 * kept_) return;
     const auto last = found_.begin() + static_cast<std::ptrdiff_t>(kept_);
     std::nth_element(found_.begin(), last, found_.end(), is_longer);
     found_.erase(last, found_.end());
   }
 
-  // Calls that have not returned are never left out before others: they may be the reason why
-  // somebody looks at the run.
-  void add_open_calls(std::uint64_t limit, const std::vector<CallUnderWay>& open,
-                      Timeline& timeline) {
-    std::vector<Timeline::Call> calls;
+  // Sampled calls of the range may have their record behind it.
+  void add_density(const wire::Event& event, const Member& member, SampledCalls& sampled) {
+    if (event.kind == wire::kKindCompletion) return;
+    const std::int64_t function = reads_.function_of(event, member.leaf);
+    const std::string& function_class = class_of(function);
+    densities_->add(row_of(member.rank), function_class, event.begin_ns, event.end_ns);
+    densities_->add(row_of(member.rank), function_class, sampled.take(event, function));
+  }
+
+  std::size_t row_of(std::uint64_t rank) const { return (rank - rows_.first) / rows_.group; }
+
+  const std::string& class_of(std::int64_t function) {
+    const auto [found, is_new] = classes_.try_emplace(function);
+    if (is_new) found->second = reader_.function(function).function_class;
+    return found->second;
+  }
+
+  void finish_densities(WorldId world, const std::vector<CallUnderWay>& open, Timeline& timeline) {
+    if (!densities_) return;
     for (const CallUnderWay& call : open) {
-      if (!meets(call, range_)) continue;
-      ++timeline.calls_in_all;
-      if (calls.size() < limit) calls.push_back(named(call));
+      densities_->add(row_of(raw(call.rank)), call.function_class, call.begin_ns, call.at_ns);
     }
-    if (calls.empty()) return;
-    if (timeline.calls.size() + calls.size() > limit) {
-      std::ranges::sort(timeline.calls, std::greater<>(), [](const Timeline::Call& call) {
-        return saturating_subtract(call.end_ns, call.begin_ns);
-      });
-      timeline.calls.resize(limit - calls.size());
-    }
-    timeline.calls.insert(timeline.calls.end(), calls.begin(), calls.end());
-    std::ranges::sort(timeline.calls, [](const Timeline::Call& a, const Timeline::Call& b) {
-      return std::tuple(a.rank, a.thread, a.begin_ns, b.end_ns) <
-             std::tuple(b.rank, b.thread, b.begin_ns, a.end_ns);
-    });
+    RankGrid& grid = timeline.densities;
+    grid.world_size = reader_.read_world(world);
+    start_grid(reader_, rows_, densities_->slots(), reader_.members(world, rows_), grid);
+    read_watched(reader_, world, rows_, densities_->slots(), grid);
+    densities_->finish(grid);
   }
 
   static Timeline::Call named(const CallUnderWay& open) {
@@ -193,92 +251,37 @@ class CallReader {
     return call;
   }
 
-  void take_message(const wire::Event& event, const Member& member) {
-    if (event.peer < 0) return;
-    const auto peer = static_cast<std::uint64_t>(event.peer);
-    if ((event.flags & wire::kEventSend) != 0) {
-      traffic_[{member.rank, peer, event.comm, event.tag}].departures.push_back(
-          {time_of(Value(event.begin_ns)), event.bytes});
+  /// Conditions of the chunks that may have missing ends: first those that overlap the time from
+  /// the known end to the end of the range, then those beyond the range, the nearest first.
+  std::vector<std::string> places_of(const MissingEnds& missing) const {
+    const std::string begin = std::to_string(range_.begin_ns), end = std::to_string(range_.end_ns);
+    if (missing.are_sends) {
+      const Nanos latest_ns = saturating_add(missing.latest_ns, 2 * kSecond);
+      return {meeting(range_.begin_ns, std::min(range_.end_ns, latest_ns)) + " ORDER BY begin_ns",
+              " AND begin_ns < " + begin + " ORDER BY begin_ns DESC"};
     }
-    if ((event.flags & wire::kEventReceive) != 0) {
-      traffic_[{peer, member.rank, event.comm, event.tag}].arrivals.push_back(
-          time_of(Value(event.end_ns)));
-    }
+    const Nanos earliest_ns = saturating_subtract(missing.earliest_ns, 2 * kSecond);
+    return {meeting(std::max(range_.begin_ns, earliest_ns), range_.end_ns) + " ORDER BY begin_ns",
+            " AND begin_ns >= " + end + " ORDER BY begin_ns"};
   }
 
-  std::int64_t function_of(const wire::Event& event, std::int64_t leaf) const {
-    if (aliases_.empty()) return raw(event.function);
-    const auto alias = aliases_.find({leaf, raw(event.function)});
-    return alias == aliases_.end() ? raw(event.function) : alias->second;
-  }
-
-  Timeline::Call named(const Found& found) {
-    const wire::Event& event = found.event;
-    Timeline::Call call;
-    call.rank = found.rank;
-    call.thread = event.thread;
-    call.begin_ns = event.begin_ns;
-    call.end_ns = event.end_ns;
-    auto [name, function_class] = reader_.function(found.function);
-    call.function = std::move(name);
-    call.function_class = std::move(function_class);
-    call.bytes = event.bytes;
-    call.calls = event.calls;
-    call.estimated = (event.flags & wire::kEventEstimated) != 0;
-    if (event.peer != wire::kNoPeer) call.peer = event.peer;
-    if (event.tag != wire::kNoTag) call.tag = event.tag;
-    if (event.comm != wire::kNoComm) call.comm = event.comm;
-    return call;
-  }
-
-  // What arrived before anything was sent, by more than two hosts' clocks may be apart, belongs to
-  // a message from before the range.
-  void pair_messages(std::uint64_t limit, Timeline& timeline) {
-    for (auto& [way, traffic] : traffic_) {
-      std::ranges::sort(traffic.departures, {}, &Departure::sent_ns);
-      std::ranges::sort(traffic.arrivals);
-      auto arrival = traffic.arrivals.begin();
-      for (const Departure& departure : traffic.departures) {
-        while (arrival != traffic.arrivals.end() &&
-               *arrival + clocks_apart_ns_ < departure.sent_ns) {
-          ++arrival;
-        }
-        Timeline::Message message{way.source, way.destination, departure.sent_ns,
-                                  {},         departure.bytes, {}};
-        if (arrival != traffic.arrivals.end()) message.received_ns = *arrival++;
-        if (way.tag != wire::kNoTag) message.tag = way.tag;
-        timeline.messages.push_back(message);
-      }
-    }
-    timeline.messages_in_all = timeline.messages.size();
-    auto& messages = timeline.messages;
-    if (messages.size() > limit) {
-      const auto last = messages.begin() + static_cast<std::ptrdiff_t>(limit);
-      std::nth_element(messages.begin(), last, messages.end(),
-                       [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-      messages.erase(last, messages.end());
-    }
-    std::ranges::sort(messages, {}, [](const Timeline::Message& m) {
-      return std::tuple(m.sent_ns, m.source, m.destination);
-    });
-  }
+  /// Maximum number of chunks that are opened at each place.
+  static constexpr std::uint64_t kMaxPartnerChunks = 4;
 
   ViewReader& reader_;
+  ChunkReads reads_;
   Slots range_;
+  std::uint64_t limit_;
   std::size_t kept_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> aliases_;
-  wire::ChunkDecoder decoder_;
   std::vector<Found> found_;
-  std::set<std::int64_t> opened_;
   std::uint64_t in_all_ = 0;
   std::map<std::pair<std::uint64_t, std::uint32_t>, Nanos> newest_ends_;  // Of rank and thread.
-  Nanos clocks_apart_ns_ = 0;
-  std::map<Way, Traffic> traffic_;
+  bool has_messages_ = false;
+  MessagePairs pairs_;
+  RankRows rows_;
+  std::optional<DensitySums> densities_;
+  std::unordered_map<std::int64_t, std::string> classes_;  // By function.
 };
-
-std::string meeting(Nanos begin_ns, Nanos end_ns) {
-  return " AND begin_ns < " + std::to_string(end_ns) + " AND end_ns >= " + std::to_string(begin_ns);
-}
 
 /// The calls themselves, where they are recorded: only chunks around the windows that have the
 /// longest ones are opened, and no other chunk can hold a longer one. A call is in the window in
@@ -310,52 +313,81 @@ std::vector<Timeline::LongCall> find_longest(
 
 }  // namespace
 
-Result<Timeline> RunView::timeline(const TimelineQuery& query) {
-  return answer_of<Timeline>(*run_, [&query](ViewReader& reader, Timeline& timeline) {
-    if (!reader.check("most", query.limit, kMaxCalls)) return;
-    const std::uint64_t world_size = reader.read_world(query.ranks.world);
-    const RankRows rows = reader.rows(query.ranks, world_size, query.rows);
-    const Slots range = reader.one_slot(query.range);
-    if (!reader.ok()) return;
-    const auto members = reader.members(query.ranks.world, rows);
+namespace {
+
+/// One answer in the making.
+class TimelineReader {
+ public:
+  TimelineReader(ViewReader& reader, const TimelineQuery& query, Timeline& timeline)
+      : reader_(reader), query_(query), timeline_(timeline) {}
+
+  void read() {
+    if (!reader_.check("most", query_.limit, kMaxCalls)) return;
+    if (!reader_.check("columns", query_.columns, kMaxColumns)) return;
+    const WorldId world = query_.ranks.world;
+    const RankRows rows = reader_.rows(query_.ranks, reader_.read_world(world), query_.rows);
+    const std::uint64_t columns = std::clamp<std::uint64_t>(
+        kMaxDensityCells / std::max<std::uint64_t>(rows.count(), 1), 1, query_.columns);
+    const Slots slots = reader_.slots(query_.range, columns, 1);
+    range_ = reader_.one_slot(query_.range);
+    if (!reader_.ok()) return;
+    members_ = reader_.members(world, rows);
     // In the order of ranks, so that of equals the same are kept each time.
     std::map<std::pair<std::uint64_t, std::int64_t>, Member> in_order;
-    for (const auto& [id, member] : members) in_order[{member.rank, id}] = member;
+    for (const auto& [id, member] : members_) in_order[{member.rank, id}] = member;
 
-    const std::string condition = meeting(range.begin_ns, range.end_ns);
-    std::uint64_t chunks = 0;
+    const std::string condition = meeting(range_.begin_ns, range_.end_ns);
+    ChunkReads chunks(reader_, kMaxReadEvents);
+    std::uint64_t events = 0;
     for (const auto& [key, member] : in_order) {
-      chunks +=
-          count_of(reader.inquiry.ask_one("SELECT count(*) FROM event_chunk WHERE process = " +
-                                              std::to_string(key.second) + condition,
-                                          1)[0]);
-      if (chunks > kMaxTimelineChunks) break;
+      events += chunks.cost(key.second, condition, kMaxReadEvents - events);
+      if (events > kMaxReadEvents) break;
     }
-    const bool any =
-        count_of(reader.inquiry.ask_one("SELECT EXISTS(SELECT 1 FROM event_chunk)", 1)[0]) != 0;
-    std::vector<CallUnderWay> open =
-        read_under_way(reader.inquiry, of_ranks(query.ranks.world, rows), kMaxCalls).calls;
+    open_ = read_under_way(reader_.inquiry, of_ranks(world, rows), kMaxCalls).calls;
     const bool any_open =
-        std::ranges::any_of(open, [&](const CallUnderWay& call) { return meets(call, range); });
-    if (any && chunks <= kMaxTimelineChunks && (chunks != 0 || any_open)) {
-      timeline.has_calls = true;
-      if (chunks == 0) timeline.reason = "other calls of this time are not stored, or not yet";
-      CallReader calls(reader, range, query.limit);
-      for (const auto& [key, member] : in_order) calls.read(key.second, member, condition);
-      return calls.finish(query.limit, std::move(open), timeline);
-    }
-    timeline.too_many = chunks != 0;
-    timeline.reason = chunks != 0 ? "more than " + std::to_string(kMaxTimelineChunks) +
-                                        " chunks of calls; choose a shorter time or fewer ranks"
-                      : any ? "no calls of these ranks are recorded in this time"
-                            : "single calls are recorded by `xylem run --detail trace`";
-    const RankGridQuery grid{query.ranks, query.range, RankValue::kMpi, query.columns, query.rows};
+        std::ranges::any_of(open_, [&](const CallUnderWay& call) { return meets(call, range_); });
+    any_ = count_of(reader_.inquiry.ask_one("SELECT EXISTS(SELECT 1 FROM event_chunk)", 1)[0]) != 0;
+    if (!any_ || events > kMaxReadEvents || (events == 0 && !any_open)) return read_windows(events);
+
+    if (events == 0) timeline_.reason = "other calls of this time are not stored, or not yet";
+    CallReader calls(reader_, range_, query_.limit);
+    if (events + open_.size() > query_.limit) calls.sum_densities(slots, rows);
+    calls.pair_messages();
+    for (const auto& [key, member] : in_order) calls.read(key.second, member, condition);
+    calls.finish(world, std::move(open_), timeline_);
+  }
+
+ private:
+  void read_windows(std::uint64_t events) {
+    timeline_.too_many = events != 0;
+    timeline_.reason = events != 0 ? "more than " + std::to_string(kMaxReadEvents) +
+                                         " calls; choose a shorter time or fewer ranks"
+                       : any_ ? "no calls of these ranks are recorded in this time"
+                              : "single calls are recorded by `xylem run --detail trace`";
+    const RankGridQuery grid{query_.ranks, query_.range, RankValue::kMpi, query_.columns,
+                             query_.rows};
     std::vector<LongWindow> windows;
-    read_grid(reader, grid, timeline.grid, &windows);
-    timeline.grid.scope = reader.scope;
-    const Slots whole{timeline.grid.scope.begin_ns, timeline.grid.scope.end_ns, 1, 1};
-    timeline.longest = find_longest(reader, whole, members, windows, open);
-    add_open(open, whole, timeline.longest);
+    read_grid(reader_, grid, timeline_.grid, &windows);
+    timeline_.grid.scope = reader_.scope;
+    const Slots whole{timeline_.grid.scope.begin_ns, timeline_.grid.scope.end_ns, 1, 1};
+    timeline_.longest = find_longest(reader_, whole, members_, windows, open_);
+    add_open(open_, whole, timeline_.longest);
+  }
+
+  ViewReader& reader_;
+  const TimelineQuery& query_;
+  Timeline& timeline_;
+  Slots range_;
+  std::unordered_map<std::int64_t, Member> members_;
+  std::vector<CallUnderWay> open_;
+  bool any_ = false;  // Any call of the run is recorded.
+};
+
+}  // namespace
+
+Result<Timeline> RunView::timeline(const TimelineQuery& query) {
+  return answer_of<Timeline>(*run_, [&query](ViewReader& reader, Timeline& timeline) {
+    TimelineReader(reader, query, timeline).read();
   });
 }
 

@@ -2,8 +2,8 @@
 
 // Arguments and results of the queries of RunView (run_view.h), as values.
 //
-// Times are nanoseconds of the run; ranges are [begin, end). An answer owns all its data.
-// This header is long because a page reads all answers, and they share types.
+// Times are nanoseconds of the run; ranges are [begin, end). An answer owns all its data. Answers
+// with single calls are in timeline_answers.h.
 
 #include <cstdint>
 #include <map>
@@ -92,6 +92,10 @@ struct RankGrid {
   /// Share of the watched time of a cell, 0 to 1; 0 if no rank was watched. Only for kMpi and
   /// kWait.
   double share(std::size_t cell) const;
+  /// Only in Timeline::densities: names of classes of functions, and for each cell the index of the
+  /// class with the most time. Cells without any time have index 0.
+  std::vector<std::string> classes;
+  std::vector<std::uint8_t> dominant;
 };
 
 struct FunctionQuery {
@@ -157,72 +161,6 @@ struct Matrix {
   /// Lost messages of the rows' ranks. In a matrix of waits, `lost_messages` counts receives that
   /// were lost or could not be followed, and `lost_bytes` is 0.
   std::uint64_t lost_messages = 0, lost_bytes = 0;
-};
-
-struct TimelineQuery {
-  RankRange ranks = {};
-  TimeRange range = {};
-  std::uint64_t columns = 600, rows = 256;  ///< For the grid, as in RankGridQuery.
-  std::uint64_t limit = 5000;  ///< Maximum number of calls, and of messages; at most kMaxCalls.
-};
-
-/// The calls of ranks in a range of time. A timeline has single calls if 1 to kMaxTimelineChunks
-/// chunks of these ranks overlap the range. It also has single calls if calls are recorded, no
-/// chunk overlaps the range, and a call under way does. Otherwise it has windows.
-struct Timeline {
-  /// The function and the times of a call are always known; peer, tag and comm may be missing.
-  struct Call {
-    std::uint64_t rank = 0;
-    std::uint32_t thread = 0;
-    Nanos begin_ns = 0, end_ns = 0;
-    std::string function, function_class;
-    std::optional<std::int64_t> peer, tag, comm;
-    std::uint64_t bytes = 0, calls = 1;
-    bool estimated = false;  ///< The time is an estimate for `calls` calls.
-    /// True if the call has not returned. It then has no tag and no bytes, and ends at the newest
-    /// time at which it was known to be under way.
-    bool is_open = false;
-    /// For an open call: as in CallUnderWay.
-    bool has_ended = false, is_host_lost = false;
-  };
-  /// A message. It is drawn from the beginning of the sending call to the end of the receiving
-  /// call.
-  struct Message {
-    std::uint64_t source = 0, destination = 0;
-    Nanos sent_ns = 0;
-    /// nullopt: the receive is not among the calls of this range and these ranks. Because of clock
-    /// errors `received_ns` may be earlier than `sent_ns`.
-    std::optional<Nanos> received_ns;
-    std::uint64_t bytes = 0;
-    std::optional<std::int64_t> tag;
-  };
-  /// A long call. `begin_ns` and `end_ns` are the times of the call if its chunk is stored,
-  /// otherwise the times of its window.
-  struct LongCall {
-    std::uint64_t rank = 0;
-    std::string function;
-    std::uint64_t duration_ns = 0;
-    Nanos begin_ns = 0, end_ns = 0;
-  };
-  Scope scope;
-  /// True if `calls` has single calls. If false, `grid` has windows.
-  bool has_calls = false;
-  /// Why there are no single calls, or only calls that have not returned. Otherwise empty.
-  std::string reason;
-  /// True if a shorter range or fewer ranks would give single calls.
-  bool too_many = false;
-  RankGrid grid;
-  std::vector<Call> calls;  ///< Sorted by rank, thread and beginning. If there are too many calls,
-                            ///< only the longest are listed.
-  std::uint64_t calls_in_all = 0;
-  /// Sorted by time. If there are too many messages, only the largest are listed. Sends and
-  /// receives are paired in their order within the range, separately for each source, destination,
-  /// communicator and tag. Near the ends of the range a pair may be wrong.
-  std::vector<Message> messages;
-  std::uint64_t messages_in_all = 0;
-  /// The ten longest calls, longest first. Without single calls, the windows with the longest calls
-  /// are found first. Then the calls in the stored chunks around these windows are compared.
-  std::vector<LongCall> longest;
 };
 
 /// Arguments for RunView::under_way().
@@ -357,8 +295,5 @@ constexpr std::uint64_t kMaxWaits = 10'000;
 constexpr std::uint64_t kMaxLines = 256;
 /// Maximum number of worlds in an Overview. It is large because the page lets users choose a world.
 constexpr std::uint64_t kMaxWorlds = 1000;
-/// Maximum number of chunks for a timeline with single calls. A chunk has up to 8192 events.
-/// Reading this many chunks takes about 150 ms and 100 MB.
-constexpr std::uint64_t kMaxTimelineChunks = 128;
 
 }  // namespace xylem::storage

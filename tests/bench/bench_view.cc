@@ -119,6 +119,12 @@ bool ask_all(Nanos whole, const std::string& path) {
   that("timeline, 8 ranks, 1 s: calls", [&](RunView& v) {
     return size_of(v.timeline({.ranks = ranks(0, 8), .range = range(kSecond)}));
   });
+  that("timeline, 8 ranks, 10 s: densities", [&](RunView& v) {
+    return size_of(v.timeline({.ranks = ranks(0, 8), .range = range(10 * kSecond)}), 3);
+  });
+  that("search of a tag that no call has", [&](RunView& v) {
+    return size_of(v.search({.ranks = ranks(0, 64), .range = range(10 * kSecond), .tag = -77}));
+  });
   that("matrix of waits", [](RunView& v) {
     return size_of(v.matrix({.value = MatrixValue::kWaits}), MatrixValue::kWaits);
   });

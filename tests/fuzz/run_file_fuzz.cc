@@ -218,6 +218,8 @@ void view(const Original& original) {
   expect_answer_or_reason(run->matrix({.value = storage::MatrixValue::kWaits}));
   expect_answer_or_reason(run->timeline({}));
   expect_answer_or_reason(run->timeline({.range = {0, 40'000}, .limit = 5}));
+  expect_answer_or_reason(run->search({.peer = 1, .limit = 3}));
+  expect_answer_or_reason(run->search({.range = {0, 40'000}, .backwards = true}));
   expect_answer_or_reason(run->hosts());
   expect_answer_or_reason(run->series({"idle"}));
   expect_answer_or_reason(run->tree());

@@ -174,6 +174,30 @@ class PageFeatures(PageTest):
         cell = size / max(-(-(rows[1] - rows[0]) // block), -(-(columns[1] - columns[0]) // block))
         return (left + 52 + ((column - columns[0]) // block + 0.5) * cell, top + 34 + ((row - rows[0]) // block + 0.5) * cell)
 
+    def test_the_overview_obeys_a_selected_time(self):
+        path = self.folder / "large.db"
+        store = large_run(path, 12, 20)
+        server = Server(self, path)
+        begin, end = 5 * 10**9, 8 * 10**9
+        page = self.open(server, f"overview?begin={begin}&end={end}")
+        page.wait("document.querySelector('[data-value=chosen_time]') !== null", "shares of the time are shown")
+        row = server.get("ranks", begin_ns=begin, end_ns=end, columns=1)
+        in_mpi = store.value(f"SELECT sum(time_ns) FROM profile_window WHERE begin_ns >= {begin} AND begin_ns < {end}")
+        watched = sum(one["watched_ns"] for one in row["rows"])
+        self.assertEqual(sum(one["total"] for one in row["rows"]), in_mpi)
+        said = float(page.text("[data-value=share0]").strip("~ %"))
+        self.assertAlmostEqual(said, 100 * in_mpi / watched, delta=0.06)
+        self.assertIn("From 5.00 s to 8.00 s", page.text("[data-value=chosen_time]"))
+        page.wait("document.querySelectorAll('#functions tbody tr').length > 0", "functions of the time are shown")
+        shown = {row["function"]: row["calls"] for row in page.table("#functions")}
+        wanted = {row["function"]: f"{row['n']:,}" for row in store.rows(
+            f"SELECT function, sum(calls) AS n, sum(time_ns) AS t FROM profile_window WHERE begin_ns >= {begin} AND begin_ns < {end}"
+            " GROUP BY 1 ORDER BY t DESC LIMIT 8")}
+        self.assertEqual(shown, wanted)
+        page.press("Escape")
+        page.wait("document.querySelector('[data-value=chosen_time]') === null", "the whole run is shown again")
+        server.stop(self)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

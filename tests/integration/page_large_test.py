@@ -60,8 +60,11 @@ class PageSteps(PageTest):
         page = self.open(server, "timeline?ranks=0-1024")
         page.wait("document.querySelector('[data-detail=windows]') !== null", "windows of all ranks are drawn")
         self.assert_steps_are_cheap(page, "1024 ranks, windows")
-        # As many calls as an answer has, of the 64 ranks that are shown at first.
+        # Of the 64 ranks that are shown at first.
         page.go(server.url.split("?")[0] + "#/timeline?begin=10000000000&end=12000000000")
+        page.wait("document.querySelector('[data-detail=densities]') !== null", "densities are drawn")
+        self.assert_steps_are_cheap(page, "1024 ranks, densities")
+        page.go(server.url.split("?")[0] + "#/timeline?begin=10000000000&end=10800000000")
         page.wait("document.querySelector('[data-detail=calls]') !== null", "single calls are drawn")
         self.assert_steps_are_cheap(page, "1024 ranks, calls")
         server.stop(self)

@@ -31,11 +31,10 @@ class PageTimeline(PageTest):
             shutil.copy(run.path, stored)
         return Store(stored)
 
-    def midst(self, store):
-        """A time of the run that has many calls and few chunks, of which a rank has one in 100 ms, however slow the machine was:
-        the page asks for some more on both sides."""
+    def midst(self, store, calls=500):
+        """A time of the run with so many calls of a rank, which can all be drawn: the page asks for some more on both sides."""
         begin, end = (store.value(f"SELECT begin_ns FROM event WHERE rank = 0 ORDER BY begin_ns LIMIT 1 OFFSET {skipped}")
-                      for skipped in (1500, 2000))
+                      for skipped in (1500, 1500 + calls))
         return begin, min(end, begin + 300_000_000)
 
     def longest(self, page):
@@ -159,7 +158,7 @@ class PageTimeline(PageTest):
 
     def test_a_step_of_pan_or_zoom_costs_the_main_thread_little(self):
         store = self.run_ring(ranks=8)
-        begin, end = self.midst(store)
+        begin, end = self.midst(store, 250)
         server = Server(self, store.path)
         page = self.open(server, f"timeline?begin={begin}&end={end}")
         page.wait("document.querySelector('[data-detail=calls]') !== null", "single calls are drawn")
@@ -201,6 +200,150 @@ class PageTimeline(PageTest):
         page.call("page.mouse.move", x - 1, y)
         page.call("page.mouse.move", x, y)
         page.wait("document.querySelector('.hint').hidden", "nothing is there any more")
+        server.stop(self)
+
+    def pixels(self, page, canvas, x, y, width, height):
+        """Red, green and blue of the pixels of a canvas, row by row."""
+        flat = page.value(f"(() => {{ const c = document.querySelector('{canvas}'); const scale = c.width / c.getBoundingClientRect().width;"
+                          f" return [...c.getContext('2d').getImageData({x} * scale, {y} * scale, {width}, {height}).data]; }})()")
+        return [tuple(flat[at:at + 3]) for at in range(0, len(flat), 4)]
+
+    def test_the_strip_is_as_high_as_the_share_of_the_calls_below_it(self):
+        store = self.run_ring(rounds=300)
+        server = Server(self, store.path)
+        page = self.open(server, "timeline")
+        page.wait("document.querySelector('[data-detail]') !== null", "the run is drawn")
+        strip = server.get("ranks", columns=600, rows=1)
+        begin, slot = strip["scope"]["begin_ns"], strip["slot_ns"]
+        run_begin, run_end = (strip["scope"][name] for name in ("run_begin_ns", "run_end_ns"))
+        watched = [ns for n, ns in strip["rows"][0]["watched"] for _ in range(n)]
+        width, height = page.value("(() => { const { width, height } = document.querySelector('.timeline-strip canvas')"
+                                   ".getBoundingClientRect(); return [width, Math.floor(height)]; })()")
+        surface = tuple(int(part) for part in page.value(
+            "(() => { const c = document.createElement('canvas').getContext('2d'); c.fillStyle ="
+            " getComputedStyle(document.documentElement).getPropertyValue('--surface'); c.fillRect(0, 0, 1, 1);"
+            " return [...c.getImageData(0, 0, 1, 1).data].slice(0, 3); })()"))
+        compared = 0
+        for column in range(strip["columns"]):
+            first, last = begin + column * slot, min(begin + (column + 1) * slot, run_end)
+            if watched[column] == 0 or last <= first:
+                continue
+            calls = store.value(f"SELECT coalesce(sum(min(end_ns, {last}) - max(begin_ns, {first})), 0) FROM event"
+                                f" WHERE kind = 'mpi' AND begin_ns < {last} AND end_ns > {first}")
+            x = int(width * ((first + last) / 2 - run_begin) / (run_end - run_begin))
+            # The frame of the visible time is at the upper and the lower edge.
+            filled = sum(pixel != surface for pixel in self.pixels(page, ".timeline-strip canvas", x, 3, 1, height - 6))
+            self.assertAlmostEqual(filled / (height - 6), calls / watched[column], delta=0.15, msg=f"slot {column}")
+            compared += 1
+        self.assertGreater(compared, 0)
+        server.stop(self)
+
+    def test_too_many_calls_are_drawn_as_densities_that_sql_confirms(self):
+        store = self.run_ring()
+        server = Server(self, store.path)
+        page = self.open(server, "timeline")
+        page.wait("document.querySelector('[data-detail=densities]') !== null", "densities are drawn")
+        self.assertIn("zoom in to see each call", page.text(".timeline-status"))
+        box = self.plot(page)
+        x, y = box["x"] + 64 + (box["width"] - 64) / 2, box["y"] + 24 + (box["height"] - 24) * 1.5 / 4
+        page.call("page.mouse.move", x - 1, y)
+        page.call("page.mouse.move", x, y)
+        page.wait("document.querySelector('.hint:not([hidden]) dl') !== null", "the slot is told")
+        told = dict(zip(page.texts(".hint dt"), page.texts(".hint dd")))
+        answer = server.get("timeline")
+        grid, row = answer["densities"], answer["densities"]["rows"][1]
+        self.assertEqual(told["mostly"], "point to point")
+        slot = grid["slot_ns"]
+        column = next(column for column in range(grid["columns"])
+                      if abs(answer["scope"]["begin_ns"] + column * slot - float(told["from"].split()[0]) * 1e9) <= slot)
+        calls = store.rows(f"SELECT begin_ns, end_ns FROM event WHERE rank = 1 AND kind = 'mpi'")
+        for at in range(grid["columns"]):
+            first, last = answer["scope"]["begin_ns"] + at * slot, answer["scope"]["begin_ns"] + (at + 1) * slot
+            if abs(at - column) > 50:
+                continue
+            self.assertEqual(row["cells"][at], sum(max(0, min(c["end_ns"], last) - max(c["begin_ns"], first)) for c in calls))
+        server.stop(self)
+
+    def test_a_search_finds_what_sql_finds_one_call_after_another(self):
+        store = self.run_ring(rounds=300)
+        server = Server(self, store.path)
+        page = self.open(server, "timeline", expected=["400"])
+        page.wait("document.querySelector('[data-detail]') !== null", "the run is drawn")
+        rows = store.rows("SELECT * FROM event WHERE function = 'MPI_Recv' AND peer = 1 AND tag >= 7 ORDER BY begin_ns LIMIT 3")
+        tag = rows[1]["tag"]
+        wanted = store.rows(f"SELECT * FROM event WHERE function = 'MPI_Recv' AND peer = 1 AND tag = {tag} ORDER BY begin_ns")
+        page.press("/")
+        page.call("page.keyboard.type", f"mpi_recv peer=1 tag={tag}")
+        page.press("Enter")
+        begin = "document.querySelector('#chosen [data-value=begin]')?.innerText"
+        page.wait(f"{begin} === '{wanted[0]['begin_ns'] / 1e9:.9f} s'", "the first call is chosen")
+        self.assert_chosen_is(page, wanted[0])
+        page.call("page.fill", ".finder input", "MPI_Recv peer=1")
+        page.press("Enter")
+        page.wait("document.querySelector('[data-value=found]').innerText.includes('1 of')", "there are calls")
+        shown = page.text("#chosen [data-value=begin]")
+        page.press("Enter")
+        page.wait(f"{begin} !== {json.dumps(shown)}", "the next call is chosen")
+        page.call("page.keyboard.press", "Shift+Enter")
+        page.wait(f"{begin} === {json.dumps(shown)}", "the call before is chosen again")
+        page.call("page.fill", ".finder input", "MPI_Sned")
+        page.press("Enter")
+        page.wait("document.querySelector('[data-value=found]').innerText.includes('no function')", "the server's answer is told")
+        server.stop(self)
+
+    def test_a_ruler_tells_the_time_between_two_points(self):
+        store = self.run_ring(rounds=300)
+        begin = store.value("SELECT begin_ns FROM event WHERE rank = 0 ORDER BY begin_ns LIMIT 1 OFFSET 200")
+        server = Server(self, store.path)
+        page = self.open(server, f"timeline?begin={begin}&end={begin + 10**7}")
+        page.wait("document.querySelector('[data-detail]') !== null", "the run is drawn")
+        box = self.plot(page)
+        length = 1e7 * 250 / (box["width"] - 64)
+        place = page.value("location.hash")
+
+        def drag():
+            page.call("page.mouse.move", box["x"] + 200, box["y"] + 150)
+            page.call("page.mouse.down")
+            page.call("page.mouse.move", box["x"] + 450, box["y"] + 170, {"steps": 5})
+            page.call("page.mouse.up")
+
+        def told():
+            return number(page.text("[data-value=ruler]").partition(": ")[2].rstrip("."))
+
+        page.call("page.keyboard.down", "Shift")
+        drag()
+        page.call("page.keyboard.up", "Shift")
+        page.wait("document.querySelector('[data-value=ruler]') !== null", "the length is told")
+        self.assertAlmostEqual(told(), length, delta=0.02 * length)
+        self.assertEqual(page.value("location.hash"), place, "nothing has moved")
+        page.call("page.mouse.click", box["x"] + 500, box["y"] + 150)
+        page.wait("document.querySelector('[data-value=ruler]') === null", "a click ends it")
+        page.press("r")
+        drag()
+        page.wait("document.querySelector('[data-value=ruler]') !== null", "without Shift, too")
+        self.assertAlmostEqual(told(), length, delta=0.02 * length)
+        page.press("r")
+        page.wait("document.querySelector('[data-value=ruler]') === null", "the ruler is off")
+        server.stop(self)
+
+    def test_a_collective_is_linked_over_all_ranks(self):
+        run = self.run_job(mpirun("mpich", 4, "meanings", self.folder / "own"), "--detail", "trace", name="meanings.db")
+        row = run.rows("SELECT * FROM event WHERE function = 'MPI_Barrier' AND number IS NOT NULL AND rank = 0 AND comm = 0 LIMIT 1")[0]
+        same = run.rows(f"SELECT rank, begin_ns FROM event e JOIN function f ON f.name = e.function WHERE f.class = 'collective'"
+                        f" AND comm = 0 AND number = {row['number']} ORDER BY begin_ns")
+        server = Server(self, run.path)
+        page = self.open(server, f"timeline?begin={same[0]['begin_ns'] - 1000000}&end={same[-1]['begin_ns'] + 1000000}")
+        page.wait("document.querySelector('[data-detail=calls]') !== null", "single calls are drawn")
+        page.press("/")
+        page.call("page.keyboard.type", "MPI_Barrier rank=0 comm=0")
+        page.press("Enter")
+        page.wait("document.querySelector('#chosen [data-value=collective]') !== null", "the collective is told")
+        said = page.text("#chosen [data-value=collective]")
+        chosen = int(page.text("#chosen [data-value=number]").replace(",", ""))
+        same = run.rows(f"SELECT rank, begin_ns FROM event e JOIN function f ON f.name = e.function WHERE f.class = 'collective'"
+                        f" AND comm = 0 AND number = {chosen} ORDER BY begin_ns")
+        self.assertTrue(said.startswith(f"collective {chosen:,} on communicator 0: {len(same)} calls here."), said)
+        self.assertIn(f"Rank {same[0]['rank']} began first, rank {same[-1]['rank']} last", said)
         server.stop(self)
 
     def test_it_moves_as_a_map_does(self):

@@ -130,6 +130,23 @@ class View(WholeSystemTest):
                              list(store.rows(f"SELECT count(*), min(value) FROM host_metric WHERE name = '{name}'")[0]
                                   .values()))
 
+    def assert_densities_equal_sql(self, server, store):
+        """The strip of the whole run, the densities and SQL over the calls have the same share of time in MPI in each slot."""
+        strip = server.get("ranks", columns=20, rows=1)
+        begin, slot = strip["scope"]["begin_ns"], strip["slot_ns"]
+        watched = [ns for n, ns in strip["rows"][0]["watched"] for _ in range(n)]
+        for column, in_mpi in enumerate(strip["rows"][0]["cells"]):
+            first, last = begin + column * slot, min(begin + (column + 1) * slot, strip["scope"]["end_ns"])
+            below = server.get("timeline", begin_ns=first, end_ns=last, columns=1, rows=1, most=1)
+            calls = store.value(f"SELECT coalesce(sum(min(end_ns, {last}) - max(begin_ns, {first})), 0) FROM event"
+                                f" WHERE kind = 'mpi' AND begin_ns < {last} AND end_ns > {first}")
+            self.assertAlmostEqual(in_mpi / max(watched[column], 1), calls / max(watched[column], 1), delta=0.002)
+            if below["detail"] != "densities":
+                self.assertEqual(below["detail"], "calls" if below["calls"] else "windows")
+                continue
+            self.assertEqual(below["densities"]["rows"][0]["cells"], [calls])
+            self.assertEqual(below["densities"]["rows"][0]["watched_ns"], watched[column])
+
     def test_a_stored_run_is_shown_as_sql_has_it(self):
         store = self.run_job(mpirun("openmpi", 4, "meanings", self.folder / "own"), "--detail", "trace", name="all.db")
         server = Server(self, store.path)
@@ -147,8 +164,24 @@ class View(WholeSystemTest):
             sorted(list(r.values()) for r in store.rows(
                 f"SELECT rank, thread, begin_ns, end_ns, function FROM event {order}")))
         self.assertEqual(timeline["messages_in_all"], sum(c[2] for c in server.get("matrix")["cells"]))
-        # In the whole of a run each message that was sent was received.
-        self.assertEqual([m for m in timeline["messages"] if m["received_ns"] is None], [])
+        # In the whole of a run each message that was sent was received. The program gives each message another tag.
+        self.assertEqual([timeline["unpaired"], timeline["backwards"]], [0, 0])
+        self.assertEqual(
+            sorted([m[k] for k in ("source", "destination", "sent_ns", "received_ns", "tag")] for m in timeline["messages"]),
+            sorted(list(r.values()) for r in store.rows(
+                "SELECT s.rank, s.peer, s.begin_ns, r.end_ns, s.tag FROM event s JOIN event r ON s.rank = r.peer AND"
+                " s.peer = r.rank AND s.tag = r.tag WHERE s.function = 'MPI_Isend' AND r.function = 'MPI_Recv'")))
+        # A part of the run of one rank has the same messages, though their other ends are elsewhere.
+        middle = sorted(m["sent_ns"] for m in timeline["messages"] if m["source"] == 0)
+        begin, end = middle[100], middle[150]
+        part = server.get("timeline", first_rank=0, end_rank=1, begin_ns=begin, end_ns=end)
+        self.assertEqual([m for m in part["messages"] if m["source"] == 0],
+                         [m for m in timeline["messages"] if m["source"] == 0 and m in part["messages"]])
+        self.assertEqual(part["unpaired"], 0)
+        found = server.get("search", function="mpi_isend", peer=1, most=100000)
+        self.assertEqual([c["begin_ns"] for c in found["calls"]], [r["begin_ns"] for r in store.rows(
+            "SELECT begin_ns FROM event WHERE function = 'MPI_Isend' AND peer = 1 ORDER BY 1")])
+        self.assert_densities_equal_sql(server, store)
         longest = store.rows("SELECT rank, end_ns - begin_ns AS n FROM event ORDER BY n DESC LIMIT 1")[0]
         self.assertEqual([timeline["longest"][0]["rank"], timeline["longest"][0]["duration_ns"]],
                          list(longest.values()))

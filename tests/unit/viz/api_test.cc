@@ -132,6 +132,34 @@ TEST_F(ApiTest, CellsHaveAsManyDigitsAsAreWanted) {
   EXPECT_EQ(get("/api/v1/matrix?digits=4").status, 400u);
 }
 
+TEST_F(ApiTest, DensitiesNameTheClassOfEachSlot) {
+  storage::Timeline timeline;
+  EXPECT_THAT(to_json(timeline), HasSubstr("\"detail\":\"windows\""));
+  EXPECT_THAT(to_json(timeline), Not(HasSubstr("\"densities\"")));
+  timeline.detail = storage::TimelineDetail::kDensities;
+  timeline.densities.columns = 3;
+  timeline.densities.rows.push_back({0, 1, "", 60, 300});
+  timeline.densities.cells = {10, 20, 30};
+  timeline.densities.watched = {100, 100, 100};
+  timeline.densities.classes = {"collective", "probe"};
+  timeline.densities.dominant = {0, 1, 1};
+  EXPECT_THAT(to_json(timeline),
+              HasSubstr("\"columns\":3,\"classes\":[\"collective\",\"probe\"],"));
+  EXPECT_THAT(to_json(timeline), HasSubstr("\"dominant\":[[1,0],[2,1]]"));
+}
+
+TEST_F(ApiTest, AMessageMayHaveOneEnd) {
+  storage::Timeline timeline;
+  timeline.messages.push_back({1, 2, std::nullopt, 30, 8, 5, 0});
+  timeline.unpaired = 1;
+  timeline.backwards = 3;
+  EXPECT_THAT(
+      to_json(timeline),
+      HasSubstr("\"messages_in_all\":0,\"unpaired\":1,\"backwards\":3,\"messages\":[{\"source\":1,"
+                "\"destination\":2,\"sent_ns\":null,\"received_ns\":30,\"bytes\":8,\"tag\":5,"
+                "\"comm\":0}]"));
+}
+
 TEST_F(ApiTest, AFaultIsASentenceWithAStatus) {
   const auto is = [](const net::HttpReply& reply, unsigned status, const char* part) {
     EXPECT_EQ(reply.status, status) << reply.body;
@@ -142,6 +170,8 @@ TEST_F(ApiTest, AFaultIsASentenceWithAStatus) {
   is(get("/api/v1/ranks?columns=1e3"), 400, "columns must be");
   is(get("/api/v1/ranks?colums=3"), 400, "'colums'");
   is(get("/api/v1/series"), 400, "name is missing");
+  is(get("/api/v1/search?function=MPI_Sned"), 400, "MPI_Sned");
+  is(get("/api/v1/search?tag=x"), 400, "tag must be");
   is(get("/api/v2/ranks"), 404, "nothing at this path");
   is(get("/api/v1/query"), 400, "sql is missing");
   is(get("/api/v1/query?sql="), 400, "no statement");

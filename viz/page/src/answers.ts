@@ -105,7 +105,11 @@ export interface Grid {
     watched_ns?: number;
     /** The same for each slot: the next n slots have as many ns each. */
     watched?: [n: number, ns: number][];
+    /** In densities: the index in `classes` of the class with the most time; the next n slots have the same. */
+    dominant?: [n: number, index: number][];
   }[];
+  /** In densities: names of classes of functions. */
+  classes?: string[];
 }
 
 export interface Ranks extends OfRun, Grid {}
@@ -159,6 +163,8 @@ export interface Call {
   calls: number;
   /** The time is an estimate for `calls` calls. */
   estimated: boolean;
+  /** The number of the message in its channel, or of the collective on its communicator. Missing: unknown. */
+  number?: number;
   /** The call has not returned: it ends at the newest time that is known of its rank. */
   is_open?: true;
   /** For an open call: the process has ended in it. */
@@ -192,19 +198,21 @@ export interface UnderWay extends OfRun {
   calls: CallUnderWay[];
 }
 
+/** At least one of the two times is known. */
 export interface Message {
   source: number;
   destination: number;
-  sent_ns: number;
+  sent_ns: number | null;
   received_ns: number | null;
   bytes: number;
   tag: number | null;
+  comm: number | null;
 }
 
 export interface LongCall { rank: number; function: string; duration_ns: number; begin_ns: number; end_ns: number }
 
 export interface Timeline extends OfRun {
-  detail: "calls" | "windows";
+  detail: "calls" | "densities" | "windows";
   /** Why there are no single calls, or only calls that have not returned. Otherwise empty. */
   reason: string;
   /** A shorter time or fewer ranks would give single calls. */
@@ -212,9 +220,23 @@ export interface Timeline extends OfRun {
   calls_in_all: number;
   calls: Call[];
   messages_in_all: number;
+  /** Sends and receives without a known partner. */
+  unpaired: number;
+  /** Messages that are left out: they were received before they were sent by more than the clocks may be apart. */
+  backwards: number;
   messages: Message[];
   longest: LongCall[];
   windows: Grid;
+  /** Only with detail "densities". */
+  densities?: Grid;
+}
+
+export interface Search extends OfRun {
+  searched_begin_ns: number;
+  searched_end_ns: number;
+  /** Only a part of the range was searched. */
+  is_cut: boolean;
+  calls: Call[];
 }
 
 export interface Hosts extends OfRun {
@@ -310,6 +332,7 @@ export interface Answers {
   functions: Functions;
   matrix: Matrix;
   timeline: Timeline;
+  search: Search;
   under_way: UnderWay;
   hosts: Hosts;
   series: Series;

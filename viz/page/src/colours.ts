@@ -11,15 +11,21 @@ export interface Theme {
   readonly accent: string;
 }
 
+/** Red, green and blue, 0 to 255. */
+export type Rgb = readonly [number, number, number];
+
 /** viridis at equal steps (Smith and van der Walt, CC0). */
-const kViridis: readonly (readonly [number, number, number])[] = [
+const kViridis: readonly Rgb[] = [
   [68, 1, 84], [72, 36, 117], [65, 68, 135], [53, 95, 141], [42, 120, 142], [33, 145, 140],
   [34, 168, 132], [68, 191, 112], [122, 209, 81], [189, 223, 38], [253, 231, 37],
 ];
 
 const kSteps = 256;
 
-/** 256 colours, three bytes each. Large values stand out: bright on a dark surface, dark on a light one. */
+/**
+ * 256 colours, three bytes each. In both themes a larger value is further from the background: brighter on a dark
+ * surface, darker on a light one.
+ */
 export function scaleOf(isDark: boolean): Uint8ClampedArray {
   const table = new Uint8ClampedArray(3 * kSteps);
   for (let step = 0; step < kSteps; ++step) {
@@ -61,4 +67,23 @@ export const kShownClasses: readonly string[] = [...Object.keys(kClassColours), 
 /** The colour of a class in both themes; grey for an unknown class. */
 export function classColour(name: string): string {
   return kClassColours[name] ?? "#686d74";
+}
+
+/** The name of a class for people. */
+export function classText(name: string): string {
+  return name === "" ? "other" : name.replaceAll("_", " ");
+}
+
+/** A colour written as #rrggbb. */
+export function rgbOf(colour: string): Rgb {
+  return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)) as unknown as Rgb;
+}
+
+/** A density above 0 has at least this share of its colour, so that it can be seen. */
+const kLeastInk = 0.12;
+
+/** The colour of a density: the background for 0, and the whole colour for 1. */
+export function densityColour(background: Rgb, colour: Rgb, share: number): Rgb {
+  const ink = share <= 0 ? 0 : kLeastInk + (1 - kLeastInk) * Math.min(share, 1);
+  return background.map((from, at) => Math.round(from + (colour[at]! - from) * ink)) as unknown as Rgb;
 }

@@ -23,6 +23,19 @@ export function watchedIn(row: Row, column: number): number {
   return watched[column] ?? 0;
 }
 
+/** For each row the index of the class with the most time, slot by slot. */
+const kDominant = new WeakMap<Row, readonly number[]>();
+
+/** The class of functions with the most time in a slot of a grid of densities. */
+export function classIn(grid: Grid, row: Row, column: number): string {
+  let dominant = kDominant.get(row);
+  if (dominant === undefined) {
+    dominant = (row.dominant ?? []).flatMap(([n, index]) => new Array<number>(n).fill(index));
+    kDominant.set(row, dominant);
+  }
+  return grid.classes?.[dominant[column] ?? 0] ?? "";
+}
+
 /** 0 if nothing was watched, as in the report. */
 function share(part: number, whole: number): number {
   return part <= 0 || whole <= 0 ? 0 : Math.min(part / whole, 1);

@@ -1,6 +1,6 @@
 // Cells of a grid as colours. They are painted once into a picture with one pixel for each cell, and then scaled.
 
-import { colourOf, scaleOf, stepOf, type Theme } from "./colours.ts";
+import { colourOf, scaleOf, stepOf, type Rgb, type Theme } from "./colours.ts";
 import { el } from "./dom.ts";
 
 export class Heat {
@@ -11,21 +11,28 @@ export class Heat {
 
   /** `shareAt` returns the share of a cell, 0 to 1; null: the cell stays empty. */
   paint(columns: number, rows: number, theme: Theme, shareAt: (row: number, column: number) => number | null): void {
+    const scale = scaleOf(theme.isDark);
+    this.paintColours(columns, rows, (row, column) => {
+      const share = shareAt(row, column);
+      if (share === null) return null;
+      const step = 3 * stepOf(share);
+      return [scale[step]!, scale[step + 1]!, scale[step + 2]!];
+    });
+  }
+
+  /** `colourAt` returns red, green and blue of a cell, 0 to 255; null: the cell stays empty. */
+  paintColours(columns: number, rows: number, colourAt: (row: number, column: number) => Rgb | null): void {
     this.columns = columns;
     this.rows = rows;
     if (columns === 0 || rows === 0) return;
     this.picture.width = columns;
     this.picture.height = rows;
-    const scale = scaleOf(theme.isDark);
     const image = this.context.createImageData(columns, rows);
     for (let row = 0, at = 0; row < rows; ++row) {
       for (let column = 0; column < columns; ++column, at += 4) {
-        const share = shareAt(row, column);
-        if (share === null) continue;
-        const step = 3 * stepOf(share);
-        image.data[at] = scale[step]!;
-        image.data[at + 1] = scale[step + 1]!;
-        image.data[at + 2] = scale[step + 2]!;
+        const colour = colourAt(row, column);
+        if (colour === null) continue;
+        [image.data[at], image.data[at + 1], image.data[at + 2]] = colour;
         image.data[at + 3] = 255;
       }
     }

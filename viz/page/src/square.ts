@@ -31,6 +31,29 @@ const kMaxBlocks = 512;
 /** On a logarithmic scale the smallest value has this share, so that it differs from an empty cell. */
 const kLeastShare = 0.15;
 
+/** A scale of colours: the values that stand for `leastShare` and for 1. */
+export interface Scale {
+  readonly least: number;
+  readonly most: number;
+  readonly leastShare: number;
+  /** The share of a value above 0. */
+  readonly shareOf: (value: number) => number;
+}
+
+/**
+ * The scale for the values of a matrix, of which those above 0 count. A linear scale begins at 0. A logarithmic scale
+ * spans a factor of ten at least, so that values that differ little have colours that differ little.
+ */
+export function scaleFor(values: readonly number[], isLogarithmic: boolean): Scale {
+  const most = values.reduce((most, value) => Math.max(most, value), 0);
+  if (!isLogarithmic || most === 0) return { least: 0, most, leastShare: 0, shareOf: (value) => value / most };
+  const smallest = values.reduce((least, value) => value > 0 ? Math.min(least, value) : least, most);
+  const least = Math.min(smallest, most / 10);
+  const span = Math.log(most / least);
+  return { least, most, leastShare: kLeastShare,
+           shareOf: (value) => kLeastShare + (1 - kLeastShare) * Math.log(value / least) / span };
+}
+
 function cellsOf({ value, first_row, end_row, first_column, end_column, block }: Matrix): string {
   return `${value} ${first_row} ${end_row} ${first_column} ${end_column} ${block}`;
 }
@@ -42,11 +65,7 @@ export class Square {
   private matrix: Matrix | null = null;
   private pairs = new Map<number, Pair>();
   private box: Box | null = null;
-  /** The smallest value above 0 and the largest one. */
-  least = 0;
-  most = 0;
-  /** The share of the scale that stands for the smallest value. */
-  leastShare = 0;
+  scale: Scale = scaleFor([], false);
 
   constructor(parent: HTMLElement, private readonly page: Page, private readonly owner: SquareOwner) {
     fill(parent, this.surface.element);
@@ -81,17 +100,11 @@ export class Square {
     if (this.matrix === null || cellsOf(this.matrix) !== cellsOf(matrix)) this.hint.hide();  // Its cell is gone.
     this.matrix = matrix;
     this.pairs = new Map(pairs.map((pair) => [this.key(pair.row, pair.column), pair]));
-    const values = pairs.map(valueOf).filter((value) => value > 0);
-    this.most = values.reduce((most, value) => Math.max(most, value), 0);
-    this.least = values.reduce((least, value) => Math.min(least, value), this.most);
-    const span = Math.log(this.most / this.least);
-    this.leastShare = !isLogarithmic ? 0 : span > 0 ? kLeastShare : 1;
+    this.scale = scaleFor(pairs.map(valueOf), isLogarithmic);
     this.heat.paint(this.columns, this.rows, this.page.theme, (row, column) => {
       const pair = this.pairs.get(this.key(matrix.first_row + row * matrix.block, matrix.first_column + column * matrix.block));
       const value = pair === undefined ? 0 : valueOf(pair);
-      if (value <= 0) return null;
-      if (!isLogarithmic) return value / this.most;
-      return span > 0 ? kLeastShare + (1 - kLeastShare) * Math.log(value / this.least) / span : 1;
+      return value <= 0 ? null : this.scale.shareOf(value);
     });
     this.surface.label(`Matrix of ${matrix.value} of ${matrix.world_size} ranks; the table beside it has the largest pairs`);
     this.draw();

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { classColour, kShownClasses } from "../src/colours.ts";
+import { classColour, densityColour, kShownClasses, rgbOf, scaleOf, type Rgb } from "../src/colours.ts";
+import { scaleFor } from "../src/square.ts";
 import { inkOn } from "../src/timeline/labels.ts";
 
 type Three = readonly [number, number, number];
@@ -52,4 +53,51 @@ test("names on calls can be read on each class's colour", () => {
     const contrast = inkOn(classColour(name)) === "#ffffff" ? 1.05 / (light + 0.05) : (light + 0.05) / 0.05;
     assert.ok(contrast >= 4.5, `${name}: ${contrast.toFixed(2)}`);
   }
+});
+
+/** Backgrounds of style.css. */
+const kSurfaces: readonly (readonly [isDark: boolean, surface: string])[] = [[false, "#ffffff"], [true, "#1b1f25"]];
+
+function lightness(colour: Rgb): number {
+  const [r, g, b] = colour.map((part) => part / 255).map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  return lab([r!, g!, b!])[0];
+}
+
+test("in both themes a larger value is further from the background", () => {
+  for (const [isDark, surface] of kSurfaces) {
+    const scale = scaleOf(isDark);
+    const away = (step: number): number =>
+      Math.abs(lightness([scale[3 * step]!, scale[3 * step + 1]!, scale[3 * step + 2]!]) - lightness(rgbOf(surface)));
+    for (let step = 8; step < 256; ++step) assert.ok(away(step) > away(step - 8), `${isDark ? "dark" : "light"}: ${step}`);
+  }
+});
+
+test("a density is the background for 0, its class's colour for 1, and never out of sight", () => {
+  for (const [, surface] of kSurfaces) {
+    const background = rgbOf(surface);
+    const colour = rgbOf(classColour("collective"));
+    assert.deepEqual(densityColour(background, colour, 0), background);
+    assert.deepEqual(densityColour(background, colour, 1), colour);
+    assert.deepEqual(densityColour(background, colour, 7), colour);
+    assert.notDeepEqual(densityColour(background, colour, 1e-9), background);
+    const away = (share: number): number => Math.abs(densityColour(background, colour, share)[2] - background[2]);
+    for (let share = 0.1; share <= 1; share += 0.1) assert.ok(away(share) > away(share - 0.1));
+  }
+});
+
+test("values of a matrix that hardly differ have colours that hardly differ", () => {
+  for (const isLogarithmic of [false, true]) {
+    const scale = scaleFor([2208, 2209, 0], isLogarithmic);
+    assert.ok(scale.shareOf(2208) > 0.99, `logarithmic: ${isLogarithmic}`);
+    assert.equal(scale.shareOf(2209), 1);
+    assert.equal(scaleFor([5], isLogarithmic).shareOf(5), 1);
+  }
+});
+
+test("a scale begins at 0, or spans a decade at least", () => {
+  assert.equal(scaleFor([5, 10], false).shareOf(5), 0.5);
+  assert.equal(scaleFor([500, 1000], true).least, 100);
+  const wide = scaleFor([1, 1000], true);
+  assert.deepEqual([wide.least, wide.most, wide.shareOf(1)], [1, 1000, wide.leastShare]);
+  assert.equal(scaleFor([], true).most, 0);
 });

@@ -26,23 +26,22 @@ const inWindow = (rank: number, duration_ns: number): LongCall =>
 
 test("only calls of the rank that is chosen are listed, also where its row is not seen", () => {
   const answer = ofCalls([call(1, 0, 900), call(3, 0, 10), call(3, 20, 30), call(9, 0, 800)]);
-  assert.deepEqual(longestIn(answer, true, view, 3).calls.map((one) => [one.rank, one.durationNs]), [[3, 30], [3, 10]]);
-  assert.deepEqual(longestIn(answer, true, view, 9).calls.map((one) => one.rank), [9]);
-  assert.deepEqual(longestIn(answer, true, view, null).calls.map((one) => one.rank), [1, 3, 3]);
+  assert.deepEqual(longestIn(answer, view, 3).calls.map((one) => [one.rank, one.durationNs]), [[3, 30], [3, 10]]);
+  assert.deepEqual(longestIn(answer, view, 9).calls.map((one) => one.rank), [9]);
+  assert.deepEqual(longestIn(answer, view, null).calls.map((one) => one.rank), [1, 3, 3]);
 });
 
 test("windows' calls are those of the ranks that are seen", () => {
   const answer = ofWindows(Array.from({ length: kLongest }, (_, rank) => inWindow(2 * rank, 100 - rank)));
-  assert.deepEqual(longestIn(answer, false, view, null).calls.map((one) => one.rank), [0, 2, 4, 6]);
-  assert.equal(longestIn(answer, false, view, null).isAll, false);
-  assert.deepEqual(longestIn(answer, false, view, 4).calls.map((one) => one.durationNs), [98]);
-  assert.equal(longestIn(ofWindows([inWindow(0, 1)]), false, view, 4).isAll, true);
+  assert.deepEqual(longestIn(answer, view, null).calls.map((one) => one.rank), [0, 2, 4, 6]);
+  assert.equal(longestIn(answer, view, null).isAll, false);
+  assert.deepEqual(longestIn(answer, view, 4).calls.map((one) => one.durationNs), [98]);
+  assert.equal(longestIn(ofWindows([inWindow(0, 1)]), view, 4).isAll, true);
 });
 
-test("ten of the longest calls of an answer are enough, though it has not all calls", () => {
-  const some = Array.from({ length: kLongest }, (_, at) => call(1, at, 5));
-  assert.equal(longestIn(ofCalls(some), false, view, 1).isAll, true);
-  assert.equal(longestIn(ofCalls(some), false, view, 2).isAll, false);
+test("an answer with single calls has all of them, so none of the longest is missing", () => {
+  assert.equal(longestIn(ofCalls([call(1, 0, 5)]), view, 1).isAll, true);
+  assert.deepEqual(longestIn(ofCalls([call(1, 0, 5)]), view, 2), { calls: [], isAll: true });
 });
 
 test("what the scene has not is asked for once, of just these ranks and this time", () => {
@@ -57,7 +56,7 @@ test("what the scene has not is asked for once, of just these ranks and this tim
     show: (calls) => shown = calls,
   });
   const full = ofWindows(Array.from({ length: kLongest }, (_, rank) => inWindow(rank, 100 - rank)));
-  const scene = { answer: full, isComplete: false } as unknown as Scene;
+  const scene = { answer: full } as unknown as Scene;
   longest.tell(scene, view, 3, true);
   assert.equal(asked.length, 0);
   longest.tell(scene, view, 3, false);

@@ -8,9 +8,12 @@ import { fitting, inkOn, multiples, roundStep } from "../src/timeline/labels.ts"
 import { firstAfter, layOut, longestOf, pick } from "../src/timeline/lanes.ts";
 import { endOf, listed } from "../src/timeline/panel.ts";
 import { changeOf, viewportOf } from "../src/timeline/range.ts";
-import { bestOf, callLike, isOf, sceneOf } from "../src/timeline/scene.ts";
+import { linkText } from "../src/timeline/links.ts";
+import { rulerText } from "../src/timeline/ruler.ts";
+import { bestOf, callLike, isOf, linkedWith, sceneOf } from "../src/timeline/scene.ts";
 import { clip, distance } from "../src/timeline/segments.ts";
-import { detailOf } from "../src/timeline/status.ts";
+import { detailOf, statusOf } from "../src/timeline/status.ts";
+import { showNear } from "../src/timeline/viewport.ts";
 
 function call(rank: number, begin_ns: number, end_ns: number, more: Partial<Call> = {}): Call {
   return { rank, thread: 0, begin_ns, end_ns, function: "MPI_Send", class: "point_to_point", peer: 1, tag: 0,
@@ -23,6 +26,7 @@ function answer(calls: Call[], more: Partial<Timeline> = {}): Timeline {
     scope: { begin_ns: 0, end_ns: 1000, run_begin_ns: 0, run_end_ns: 1000, has_ended: true, estimated: false,
              lost_calls: 0, incomplete_ranks: 0 },
     detail: "calls", reason: "", too_many: false, calls_in_all: calls.length, calls, messages_in_all: 0,
+    unpaired: 0, backwards: 0,
     messages: [], longest: [],
     windows: { value: "mpi", unit: "ns", world_size: 0, slot_ns: 0, columns: 0, rows: [] }, ...more };
 }
@@ -171,16 +175,21 @@ test("a point hits the call below it, a thin one from nearby", () => {
   assert.equal(callAt(scene, view, { x: -3, y: 25, ...point }), null);
 });
 
-test("a message is hit on its line, and one that never arrived has none", () => {
-  const message = { source: 0, destination: 1, sent_ns: 100, received_ns: 100, bytes: 8, tag: 1 };
-  const scene = sceneOf(answer([], { messages: [message, { ...message, sent_ns: 800, received_ns: null }] }));
+test("a message is hit on its line, and one of which an end is unknown only near the other end", () => {
+  const message = { source: 0, destination: 1, sent_ns: 100, received_ns: 100, bytes: 8, tag: 1, comm: 0 };
+  const sent = { ...message, sent_ns: 800, received_ns: null };
+  const received = { ...message, sent_ns: null, received_ns: 500 };
+  const scene = sceneOf(answer([], { messages: [message, sent, received] }));
   assert.equal(messageAt(scene, view, { x: 102, y: 50, ...point }), message);
   assert.equal(messageAt(scene, view, { x: 110, y: 50, ...point }), null);
-  assert.equal(messageAt(scene, view, { x: 800, y: 25, ...point }), null);
+  assert.equal(messageAt(scene, view, { x: 804, y: 31, ...point }), sent);
+  assert.equal(messageAt(scene, view, { x: 800, y: 60, ...point }), null, "nobody knows where it went");
+  assert.equal(messageAt(scene, view, { x: 496, y: 69, ...point }), received);
+  assert.equal(messageAt(scene, view, { x: 500, y: 40, ...point }), null);
 });
 
 test("a message belongs to the call that sent it and to the one that received it", () => {
-  const message = { source: 0, destination: 1, sent_ns: 100, received_ns: 300, bytes: 8, tag: 1 };
+  const message = { source: 0, destination: 1, sent_ns: 100, received_ns: 300, bytes: 8, tag: 1, comm: 0 };
   assert.ok(isOf(message, call(0, 100, 150)));
   assert.ok(isOf(message, call(1, 50, 300)));
   assert.ok(!isOf(message, call(1, 100, 150)));
@@ -195,7 +204,7 @@ const windows: Partial<Timeline> = {
 test("a window tells its ranks and its share of time in MPI", () => {
   const scene = sceneOf(answer([], windows));
   assert.deepEqual(windowAt(scene, view, { x: 600, y: 70, ...point }),
-    { firstRank: 0, ranks: 2, beginNs: 500, lengthNs: 500, share: 0.5 });
+    { firstRank: 0, ranks: 2, beginNs: 500, lengthNs: 500, share: 0.5, dominant: null });
   assert.equal(windowAt(sceneOf(answer([])), view, { x: 600, y: 70, ...point }), null);
 });
 
@@ -254,8 +263,63 @@ test("a time of which only calls under way are known is not said to be complete"
     "calls that have not returned; others are not stored.");
 });
 
-test("what is cut to the longest calls would show more of less time", () => {
-  assert.ok(sceneOf(answer([call(0, 0, 1)], { calls_in_all: 2 })).isTooMuch);
+test("densities have a class for each slot, and would be calls for less time", () => {
+  const grid = windows.windows!;
+  const densities = { ...grid, classes: ["collective", "probe"],
+                      rows: [{ ...grid.rows[0]!, cells: [250, 0], dominant: [[1, 1], [1, 0]] as [number, number][] }] };
+  const scene = sceneOf(answer([], { detail: "densities", densities, calls_in_all: 6000 }));
+  assert.equal(windowAt(scene, view, { x: 100, y: 20, ...point })!.dominant, "probe");
+  assert.equal(windowAt(scene, view, { x: 600, y: 20, ...point })!.dominant, null, "there was no call");
+  assert.ok(scene.isTooMuch);
+  assert.match(detailOf(scene), /^6,000 calls around here;/);
+  const all = { beginNs: 0, endNs: 2048, firstRank: 0, endRank: 2 };
+  const coarse = { tile: all, answer: sceneOf(answer([], windows)), isOld: false };
+  assert.equal(bestOf([coarse, { tile: all, answer: scene, isOld: false }], view), scene);
+});
+
+test("the calls of a collective are linked, over all ranks, by communicator and number", () => {
+  const all = (rank: number, number: number, more: Partial<Call> = {}): Call =>
+    call(rank, 100 * number + rank, 100 * number + 50, { class: "collective", function: "MPI_Barrier", peer: null, number, ...more });
+  const calls = [all(2, 1), all(0, 1), all(1, 1), all(0, 2), all(1, 1, { comm: 5 }), call(1, 0, 1, { number: 1 })];
+  const scene = sceneOf(answer(calls));
+  assert.deepEqual(linkedWith(scene, calls[0]!).map((one) => one.rank), [0, 1, 2]);
+  assert.deepEqual(linkedWith(scene, calls[3]!), [calls[3]]);
+  assert.deepEqual(linkedWith(scene, calls[5]!), [], "a message has a number, too");
+  assert.deepEqual(linkedWith(sceneOf(answer([])), call(0, 0, 1, { class: "collective" })), [], "its number is unknown");
+  assert.equal(linkText(linkedWith(scene, calls[0]!)),
+    "collective 1 on communicator 0: 3 calls here. Rank 0 began first, rank 2 last, 2 ns later.");
+});
+
+test("a call that was found is shown with its surroundings", () => {
+  const bounds = { beginNs: 0, endNs: 1e9, ranks: 100 };
+  const near = showNear({ beginNs: 0, endNs: 1e9, firstRank: 0, endRank: 10 }, bounds, 50, 5e8, 5e8 + 1000);
+  assert.equal(near.endNs - near.beginNs, 200_000, "not so far away that it cannot be seen");
+  assert.equal((near.beginNs + near.endNs) / 2, 5e8 + 500);
+  assert.deepEqual([near.firstRank, near.endRank], [45.5, 55.5]);
+  const same = showNear({ beginNs: 0, endNs: 50_000, firstRank: 45, endRank: 55 }, bounds, 50, 5e8, 5e8 + 1000);
+  assert.equal(same.endNs - same.beginNs, 50_000);
+  assert.deepEqual([same.firstRank, same.endRank], [45, 55]);
+});
+
+test("the ruler tells the length between two points, in any order", () => {
+  assert.equal(rulerText({ fromNs: 2_500_000, toNs: 1_000_000 }), "1.50 ms");
+});
+
+test("what is said of messages that cannot be drawn", () => {
+  const view = { beginNs: 0, endNs: 1000, firstRank: 0, endRank: 2 };
+  const text = (more: Partial<Timeline>): string[] => {
+    const found: string[] = [];
+    (globalThis as { document?: unknown }).document = {
+      createElement: () => ({ setAttribute() {}, replaceChildren(...parts: string[]) { found.push(parts.join("")); } }) };
+    statusOf(sceneOf(answer([], more)), view, false);
+    return found;
+  };
+  assert.ok(text({ unpaired: 2 }).some((one) => one.includes("2 ends of messages")));
+  assert.ok(text({ backwards: 1 }).some((one) => one.includes("1 message would go back in time")));
+  assert.ok(!text({}).some((one) => one.includes("messages")));
+});
+
+test("what is too much would show more of less time", () => {
   assert.ok(sceneOf(answer([], windows)).isTooMuch);
   assert.ok(!sceneOf(answer([call(0, 0, 1)])).isTooMuch);
 });

@@ -8,8 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "tests/unit/changed_file.h"
-#include "tests/unit/storage/stored_run.h"
+#include "tests/unit/storage/viewed_run.h"
 
 namespace xylem::storage {
 namespace {
@@ -19,76 +18,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-class RunViewTest : public StoredRun {
- protected:
-  RunViewTest() : StoredRun(facts()) {}
-
-  static RunFacts facts() {
-    RunFacts facts;
-    facts.run_id = "run";
-    facts.command = {"mpirun", "app"};
-    facts.started_realtime_ns = 1'000'000;
-    facts.window_ns = kWindow;
-    return facts;
-  }
-
-  void put(const wire::Packet& packet) {
-    EXPECT_EQ(StoredRun::put(packet).kind, PutOutcome::Kind::kStored);
-  }
-
-  /// A world of `hosts` with `each` ranks, block by block; leaf i is "node<i>", its lanes from 1.
-  void put_world(std::uint32_t hosts, std::uint32_t each) {
-    for (std::uint32_t leaf = 0; leaf < hosts; ++leaf) {
-      wire::Registration registration;
-      registration.host = "node" + std::to_string(leaf);
-      registration.functions = {
-          {kSend, "MPI_Send", 1}, {kReceive, "MPI_Recv", 1}, {kWaitall, "MPI_Waitall", 3}};
-      for (std::uint32_t lane = 1; lane <= each; ++lane) {
-        registration.processes.push_back(
-            process_row(lane, leaf * each + lane - 1, 1, hosts * each));
-      }
-      put(wire::Packet({wire::kRegistrationStream, kLeafLane, 0, 1, IntervalSet::of(leaf)},
-                       wire::encode(registration)));
-    }
-  }
-
-  void put_window(std::uint32_t leaf, std::uint64_t wave, std::vector<wire::ProfileRow> rows) {
-    wire::ProfileWindow window;
-    window.rows = std::move(rows);
-    put(window_packet(wave, IntervalSet::of(leaf), window));
-  }
-
-  void execute(const std::string& sql) {
-    ASSERT_TRUE(store_->commit());
-    change_file(path_, sql);
-  }
-
-  RunView view() {
-    EXPECT_TRUE(store_->commit());
-    auto opened = RunView::open(path_);
-    EXPECT_TRUE(opened) << opened.error().message;
-    return *std::move(opened);
-  }
-
-  std::uint64_t sum(const std::string& sql) {
-    const auto rows = view().file().rows(sql);
-    EXPECT_TRUE(rows) << rows.error().message;
-    return static_cast<std::uint64_t>(integer_of((*rows)[0][0]));
-  }
-};
-
-template <typename T>
-T good(Result<T> result) {
-  EXPECT_TRUE(result) << result.error().message;
-  return result ? *std::move(result) : T{};
-}
+class RunViewTest : public ViewedRun {};
 
 TEST_F(RunViewTest, OfARunWithoutRanksIsEmptyAndNoFailure) {
   RunView run = view();
   EXPECT_THAT(good(run.ranks({})).rows, IsEmpty());
   EXPECT_THAT(good(run.functions({})).functions, IsEmpty());
   EXPECT_THAT(good(run.matrix({})).cells, IsEmpty());
-  EXPECT_FALSE(good(run.timeline({})).has_calls);
+  EXPECT_EQ(good(run.timeline({})).detail, TimelineDetail::kWindows);
   EXPECT_THAT(good(run.hosts()).hosts, IsEmpty());
   EXPECT_THAT(good(run.series({"idle"})).lines, IsEmpty());
   EXPECT_THAT(good(run.tree()).report.nodes, IsEmpty());
@@ -219,92 +156,6 @@ TEST_F(RunViewTest, MatricesAreSummedInBlocksOfRanks) {
 }
 
 /// A call that sends or receives.
-wire::Event call(Nanos begin_ns, Nanos end_ns, FunctionId function, std::int32_t peer,
-                 std::uint8_t flags, std::uint64_t bytes = 8) {
-  wire::Event event;
-  event.begin_ns = begin_ns;
-  event.end_ns = end_ns;
-  event.function = function;
-  event.peer = peer;
-  event.flags = flags;
-  event.bytes = bytes;
-  event.comm = 0;
-  event.tag = 1;
-  return event;
-}
-
-TEST_F(RunViewTest, ATimelineHasSingleCallsAndTheirMessages) {
-  put_world(1, 2);
-  put(chunk_packet(0, 1, 0,
-                   {call(100, 150, kSend, 1, wire::kEventSend, 64),
-                    call(400, 450, kSend, 1, wire::kEventSend, 32)}));
-  // The first arrival is of a message from before.
-  put(chunk_packet(0, 2, 0,
-                   {call(10, 90, kReceive, 0, wire::kEventReceive),
-                    call(95, 300, kReceive, 0, wire::kEventReceive, 64)}));
-  const Timeline timeline = good(view().timeline({.range = {0, 1000}}));
-  EXPECT_TRUE(timeline.has_calls) << timeline.reason;
-  EXPECT_EQ(timeline.calls_in_all, 4u);
-  ASSERT_EQ(timeline.calls.size(), 4u);
-  EXPECT_EQ(timeline.calls[3].rank, 1u);
-  EXPECT_EQ(timeline.calls[3].function, "MPI_Recv");
-  EXPECT_EQ(timeline.calls[3].function_class, "point_to_point");
-  EXPECT_EQ(timeline.calls[3].peer, 0);
-  EXPECT_EQ(timeline.calls[3].comm, 0);
-  EXPECT_FALSE(timeline.calls[3].estimated);
-  ASSERT_EQ(timeline.messages.size(), 2u);
-  EXPECT_EQ(timeline.messages[0].sent_ns, 100);
-  EXPECT_EQ(timeline.messages[0].received_ns, 300);
-  EXPECT_EQ(timeline.messages[0].bytes, 64u);
-  EXPECT_EQ(timeline.messages[1].received_ns, std::nullopt);
-  ASSERT_EQ(timeline.longest.size(), 4u);
-  EXPECT_EQ(timeline.longest[0].duration_ns, 205u);
-}
-
-TEST_F(RunViewTest, AMessageMayArriveBeforeItWasSentByAsMuchAsClocksAreApart) {
-  put_world(1, 2);
-  put(chunk_packet(0, 1, 0, {call(100, 150, kSend, 1, wire::kEventSend)}));
-  put(chunk_packet(0, 2, 0, {call(10, 90, kReceive, 0, wire::kEventReceive)}));
-  EXPECT_EQ(good(view().timeline({})).messages.at(0).received_ns, std::nullopt);
-  ASSERT_TRUE(store_->put_clock({LeafId{0}, 0, 0, 5}));
-  EXPECT_EQ(good(view().timeline({})).messages.at(0).received_ns, 90);
-}
-
-TEST_F(RunViewTest, OfManyCallsATimelineKeepsTheLongest) {
-  put_world(1, 1);
-  std::vector<wire::Event> events;
-  for (Nanos i = 0; i < 1000; ++i) {
-    events.push_back(call(1000 * i, 1000 * i + 1 + (i * 7919) % 1000, kSend, 0, 0));
-  }
-  put(chunk_packet(0, 1, 0, events));
-  const Timeline timeline = good(view().timeline({.limit = 3}));
-  EXPECT_EQ(timeline.calls_in_all, 1000u);
-  std::vector<Nanos> kept;
-  for (const Timeline::Call& one : timeline.calls) kept.push_back(one.end_ns - one.begin_ns);
-  std::ranges::sort(kept);
-  EXPECT_THAT(kept, ElementsAre(998, 999, 1000));
-  EXPECT_EQ(timeline.longest.size(), 10u);
-}
-
-TEST_F(RunViewTest, ATimelineOfTooMuchIsOfWindowsAndSaysWhatToDo) {
-  put_world(1, 1);
-  put_window(0, 0, {profile_row(0, 1, 3)});
-  EXPECT_THAT(good(view().timeline({})).reason, HasSubstr("--detail trace"));
-  EXPECT_FALSE(good(view().timeline({})).too_many);
-  for (std::uint64_t i = 0; i <= kMaxTimelineChunks; ++i) {
-    put(chunk_packet(0, 1, i, i + 1));
-  }
-  const Timeline timeline = good(view().timeline({}));
-  EXPECT_FALSE(timeline.has_calls);
-  EXPECT_THAT(timeline.reason, HasSubstr("shorter"));
-  EXPECT_TRUE(timeline.too_many);
-  EXPECT_THAT(timeline.grid.cells, ElementsAre(3000));
-  ASSERT_EQ(timeline.longest.size(), 10u);
-  EXPECT_EQ(timeline.longest[0].duration_ns, 2000u);  // By window: the chunks do not have it.
-  EXPECT_EQ(timeline.longest[1].duration_ns, 400u);
-  EXPECT_TRUE(good(view().timeline({.range = {0, 1000}})).has_calls);
-}
-
 TEST_F(RunViewTest, SeriesOfHostsAreReducedToLeastMeanAndMost) {
   put_world(2, 1);
   execute(

@@ -257,7 +257,7 @@ TEST_F(UnderWayViewTest, ATimelineHasCallsThatHaveNotReturned) {
   EXPECT_EQ(calls.longest.front().duration_ns, static_cast<std::uint64_t>(2 * kSecond - 100));
 
   const Timeline late = good(run.timeline({.range = {kSecond, 2 * kSecond}}));
-  EXPECT_TRUE(late.has_calls) << "no chunk is there";
+  EXPECT_EQ(late.detail, TimelineDetail::kCalls) << "no chunk is there";
   EXPECT_EQ(late.calls.size(), 2u);
   EXPECT_EQ(late.reason, "other calls of this time are not stored, or not yet");
   EXPECT_EQ(calls.reason, "");
@@ -335,7 +335,7 @@ TEST_F(UnderWayViewTest, ATimelineSaysWhichOpenCallsDoNotLast) {
 TEST_F(UnderWayViewTest, WithoutSingleCallsTheLongestCallsHaveThoseThatHaveNotReturned) {
   hang();
   const Timeline timeline = good(view().timeline({}));
-  EXPECT_FALSE(timeline.has_calls);
+  EXPECT_EQ(timeline.detail, TimelineDetail::kWindows);
   ASSERT_EQ(timeline.longest.size(), 2u);
   EXPECT_EQ(timeline.longest[0].begin_ns, 100);
   EXPECT_EQ(timeline.longest[0].end_ns, 2 * kSecond);

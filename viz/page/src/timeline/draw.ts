@@ -1,4 +1,5 @@
-// Draws ranks x time on a canvas: windows, calls with their names, messages, an axis above and the ranks at the left.
+// Draws ranks x time on a canvas: windows or densities, calls with their names, messages, the links of a collective, the
+// ruler, an axis above and the ranks at the left.
 // The work is limited by the size of the screen and of one answer, not by the run.
 
 import type { Call, Message } from "../answers.ts";
@@ -7,7 +8,9 @@ import { moment } from "../format.ts";
 import { kGapFrom, laneBox, lineOf } from "./geometry.ts";
 import { fitting, inkOn, multiples, roundStep } from "./labels.ts";
 import { firstAfter, type Lane } from "./lanes.ts";
-import type { Scene } from "./scene.ts";
+import { drawLinks } from "./links.ts";
+import { drawRuler, type Ruler } from "./ruler.ts";
+import { isPaired, linkedWith, type Scene } from "./scene.ts";
 import { clip, type Segment } from "./segments.ts";
 import { rankToY, timeToX, type Viewport } from "./viewport.ts";
 import type { Windows } from "./windows.ts";
@@ -23,6 +26,7 @@ export interface Picture {
   readonly chosen: Call | null;
   readonly hovered: Call | Message | null;
   readonly hasMessages: boolean;
+  readonly ruler: Ruler | null;
 }
 
 /** In pixels: the margins of the axis and of the ranks' names. */
@@ -54,7 +58,9 @@ export function draw(canvas: Canvas, width: number, height: number, picture: Pic
     picture.windows.draw(canvas, plot.width, plot.height, picture.view, theme, picture.scene);
     drawCalls(canvas, plot.width, plot.height, picture, picture.scene);
     if (picture.hasMessages) drawMessages(canvas, plot.width, plot.height, picture, picture.scene);
+    drawCollective(canvas, plot.width, plot.height, picture, picture.scene);
   }
+  if (picture.ruler !== null) drawRuler(canvas, plot.width, plot.height, picture.view, theme, picture.ruler);
   canvas.restore();
   drawRanks(canvas, plot.height, picture);
 }
@@ -174,31 +180,53 @@ function drawOpenEnd(canvas: Canvas, right: number, box: { top: number; height: 
   canvas.fill();
 }
 
+/** The links of the collective that the pointer is on, or of the selected one. */
+function drawCollective(canvas: Canvas, width: number, height: number, picture: Picture, scene: Scene): void {
+  const { hovered, chosen, view, theme } = picture;
+  for (const call of [hovered, chosen]) {
+    if (call === null || !("begin_ns" in call)) continue;
+    const calls = linkedWith(scene, call);
+    if (calls.length > 1) return drawLinks(canvas, width, height, view, theme, calls);
+  }
+}
+
 function drawMessages(canvas: Canvas, width: number, height: number, picture: Picture, scene: Scene): void {
   const { view, theme, hovered } = picture;
   const { messages } = scene.answer;
   if (messages.length > kMaxLines) canvas.globalAlpha = 0.35;
   let lines = 0;
+  const ends = new Path2D();
   canvas.beginPath();
   for (const message of messages) {
-    if (message.received_ns === null || message.source === message.destination) continue;
+    if (message.source === message.destination) continue;
     const line = clip(lineOf(view, message, width, height), width, height);
     if (line === null) continue;
     if (++lines > kMaxLines) break;
-    trace(canvas, line);
+    if (isPaired(message)) trace(canvas, line);
+    else traceStub(ends, line, message.sent_ns === null);
   }
   canvas.lineWidth = 1;
   canvas.strokeStyle = theme.text;
   canvas.globalAlpha *= 0.75;
   canvas.stroke();
+  canvas.stroke(ends);
   canvas.globalAlpha = 1;
-  if (hovered !== null && "sent_ns" in hovered) {
+  if (hovered !== null && "sent_ns" in hovered && isPaired(hovered)) {
     canvas.beginPath();
     trace(canvas, lineOf(view, hovered, width, height));
     canvas.lineWidth = 3;
     canvas.strokeStyle = theme.accent;
     canvas.stroke();
   }
+}
+
+/** A short line with an open ring at the end that is unknown. */
+function traceStub(path: Path2D, { x1, y1, x2, y2 }: Segment, isSendUnknown: boolean): void {
+  path.moveTo(x1, y1);
+  path.lineTo(x2, y2);
+  const [x, y] = isSendUnknown ? [x1, y1] : [x2, y2];
+  path.moveTo(x + 2.5, y);
+  path.arc(x, y, 2.5, 0, 2 * Math.PI);
 }
 
 /** A line with an arrow head at its end. */

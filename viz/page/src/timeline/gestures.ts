@@ -1,6 +1,7 @@
 // Gestures on the timeline, as on a map: the wheel zooms the time around the pointer (with Shift the ranks), a drag
-// pans, two fingers zoom, a click selects.
+// pans, two fingers zoom, a click selects. With Shift, or in the mode for it, a drag measures a length of time.
 
+import type { Ruler } from "./ruler.ts";
 import * as viewports from "./viewport.ts";
 import type { Bounds, Viewport } from "./viewport.ts";
 
@@ -15,6 +16,10 @@ export interface GesturesOwner {
   /** The pointer moves without a pressed button; null: it has left, or a drag has begun. */
   point(event: MouseEvent | null): void;
   choose(event: MouseEvent): void;
+  /** Whether a drag measures time instead of moving the view. With Shift it always does. */
+  isMeasuring(): boolean;
+  /** The two times of the ruler; null: the user has clicked without a drag. */
+  measure(ruler: Ruler | null): void;
 }
 
 /** One notch of most wheels is 100 pixels. It zooms by about a quarter. */
@@ -27,13 +32,18 @@ const kPixels: Readonly<Record<number, number>> = { 0: 1, 1: 16, 2: 400 };
 export class Gestures {
   private readonly fingers = new Map<number, PointerEvent>();
   private moved = 0;
+  /** Where the ruler begins, while it is drawn. */
+  private measuredFrom: number | null = null;
 
   constructor(private readonly canvas: HTMLCanvasElement, private readonly owner: GesturesOwner) {
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     canvas.addEventListener("pointerdown", (event) => this.down(event));
     canvas.addEventListener("pointermove", (event) => this.move(event));
     canvas.addEventListener("pointerup", (event) => this.up(event));
-    canvas.addEventListener("pointercancel", (event) => this.fingers.delete(event.pointerId));
+    canvas.addEventListener("pointercancel", (event) => {
+      this.fingers.delete(event.pointerId);
+      this.measuredFrom = null;
+    });
     canvas.addEventListener("pointerleave", () => owner.point(null));
     canvas.addEventListener("dblclick", (event) => this.zoom(event, 0.4, false));
   }
@@ -75,7 +85,16 @@ export class Gestures {
     if (event.button !== 0) return;
     this.canvas.setPointerCapture(event.pointerId);
     this.fingers.set(event.pointerId, event);
-    if (this.fingers.size === 1) this.moved = 0;
+    if (this.fingers.size > 1) this.measuredFrom = null;
+    if (this.fingers.size !== 1) return;
+    this.moved = 0;
+    this.measuredFrom = event.shiftKey || this.owner.isMeasuring() ? this.timeAt(event) : null;
+  }
+
+  private timeAt(event: MouseEvent): number | null {
+    const view = this.owner.view();
+    const { left, width } = this.owner.plot();
+    return view === null ? null : viewports.xToTime(view, Math.min(Math.max(event.offsetX - left, 0), width), width);
   }
 
   private move(event: PointerEvent): void {
@@ -88,6 +107,7 @@ export class Gestures {
     const down = event.offsetY - before.offsetY;
     this.moved += Math.abs(across) + Math.abs(down);
     if (this.fingers.size === 2) this.pinch(event);
+    else if (this.moved >= kClick && this.measuredFrom !== null) this.measure(event);
     else if (this.moved >= kClick) this.pan(across, down);
     if (this.moved >= kClick) this.owner.point(null);
     this.fingers.set(event.pointerId, event);
@@ -102,8 +122,17 @@ export class Gestures {
     if (was > 0 && is > 0) this.zoom(other, was / is, false);
   }
 
+  private measure(event: MouseEvent): void {
+    const to = this.timeAt(event);
+    if (to !== null) this.owner.measure({ fromNs: this.measuredFrom!, toNs: to });
+  }
+
   private up(event: PointerEvent): void {
     if (!this.fingers.delete(event.pointerId)) return;
+    const wasMeasuring = this.measuredFrom !== null;
+    this.measuredFrom = null;
+    if (wasMeasuring && this.moved >= kClick) return;
+    if (wasMeasuring) this.owner.measure(null);
     if (this.moved < kClick && this.fingers.size === 0) this.owner.choose(event);
   }
 }

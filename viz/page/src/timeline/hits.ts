@@ -1,6 +1,7 @@
 // Finds what is at a point of the timeline. Points are in pixels of the plot; its upper left corner is 0, 0.
 
 import type { Call, Message } from "../answers.ts";
+import { classIn } from "../grid.ts";
 import { laneBox, lineOf } from "./geometry.ts";
 import { pick } from "./lanes.ts";
 import { shareOf, type Scene } from "./scene.ts";
@@ -30,12 +31,11 @@ export function callAt(scene: Scene, view: Viewport, { x, y, width, height }: Po
   return null;
 }
 
-/** The nearest message. A message without a receive has no line and is not found. */
+/** The nearest message. A message of which one end is unknown has a short line. */
 export function messageAt(scene: Scene, view: Viewport, { x, y, width, height }: Point): Message | null {
   let nearest: Message | null = null;
   let least = kNear;
   for (const message of scene.answer.messages) {
-    if (message.received_ns === null) continue;
     const apart = distance(lineOf(view, message, width, height), x, y);
     if (apart < least) [nearest, least] = [message, apart];
   }
@@ -48,6 +48,8 @@ export interface WindowHit {
   readonly beginNs: number;
   readonly lengthNs: number;
   readonly share: number;
+  /** In densities: the class with the most time. */
+  readonly dominant: string | null;
 }
 
 export function windowAt(scene: Scene, view: Viewport, { x, y, width, height }: Point): WindowHit | null {
@@ -64,5 +66,6 @@ export function windowAt(scene: Scene, view: Viewport, { x, y, width, height }: 
     beginNs: gridBeginNs + column * grid.slot_ns,
     lengthNs: grid.slot_ns,
     share: shareOf(grid, index, column),
+    dominant: scene.answer.detail === "densities" && (row.cells[column] ?? 0) > 0 ? classIn(grid, row, column) : null,
   };
 }

@@ -22,11 +22,11 @@ export function ranksOf(view: Viewport, rank: number | null): readonly [first: n
 }
 
 /** The longest calls of an answer in the view's time and ranks. */
-export function longestIn(answer: Timeline, isComplete: boolean, view: Viewport, rank: number | null): Found {
+export function longestIn(answer: Timeline, view: Viewport, rank: number | null): Found {
   const [first, end] = ranksOf(view, rank);
   if (answer.detail === "calls") {
     const calls = longestOf(answer.calls, view.beginNs, view.endNs, first, end, kLongest).map(listed);
-    return { calls, isAll: isComplete || calls.length === kLongest };
+    return { calls, isAll: true };
   }
   const calls = answer.longest.filter((call) => call.end_ns > view.beginNs && call.begin_ns < view.endNs &&
     call.rank >= first && call.rank < end).map(listedOfWindow);
@@ -56,7 +56,7 @@ export class Longest {
 
   /** Shows the list. `isWaiting`: a better scene is loading; no request is sent until it has arrived. */
   tell(scene: Scene, view: Viewport, rank: number | null, isWaiting: boolean): void {
-    const here = longestIn(scene.answer, scene.isComplete, view, rank);
+    const here = longestIn(scene.answer, view, rank);
     if (here.isAll || isWaiting) return this.show(here.calls, rank);
     const [first_rank, end_rank] = ranksOf(view, rank);
     const question = { first_rank, end_rank, begin_ns: Math.floor(view.beginNs), end_ns: Math.ceil(view.endNs) };

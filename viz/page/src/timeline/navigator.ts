@@ -62,7 +62,7 @@ export class Navigator {
       const share = Math.min(inMpi / Math.max(watched, 1), 1);
       if (share === 0) continue;
       const left = timeToX(whole, begin, width);
-      const right = timeToX(whole, begin + slot_ns, width);
+      const right = timeToX(whole, Math.min(begin + slot_ns, whole.endNs), width);
       const top = (1 - share) * (height - 2);
       context.fillStyle = colourOf(scale, share);
       context.fillRect(left, top + 1, right - left + 0.5, height - top - 1);

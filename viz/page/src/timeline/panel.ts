@@ -5,6 +5,8 @@ import type { Call, LongCall, Message } from "../answers.ts";
 import { el, fill, type Child } from "../dom.ts";
 import { bytes, count, duration, estimate, kNone, moment } from "../format.ts";
 import { lines } from "../hint.ts";
+import { linkText } from "./links.ts";
+import { isPaired } from "./scene.ts";
 
 export interface Listed {
   readonly rank: number;
@@ -49,19 +51,24 @@ export function callLines(call: Call): HTMLElement {
     ["tag", value("tag", call.tag === null ? kNone : String(call.tag))],
     ["communicator", value("comm", call.comm === null ? kNone : String(call.comm))],
   ];
+  if (call.number !== undefined) pairs.push(["number", value("number", count(call.number))]);
   if (call.calls > 1) pairs.push(["stands for", value("calls", `${count(call.calls)} calls`)]);
   return lines(...pairs);
 }
 
+function timeText(ns: number | null): string {
+  return ns === null ? "not known" : moment(ns, 1);
+}
+
 export function messageLines(message: Message): HTMLElement {
-  const way = message.received_ns;
   return lines(
     ["message", `rank ${message.source} to rank ${message.destination}`],
-    ["sent", moment(message.sent_ns, 1)],
-    ["received", way === null ? kNone : moment(way, 1)],
-    ["on its way", way === null ? kNone : duration(way - message.sent_ns)],
+    ["sent", timeText(message.sent_ns)],
+    ["received", timeText(message.received_ns)],
+    ["on its way", isPaired(message) ? duration(message.received_ns - message.sent_ns) : kNone],
     ["payload", bytes(message.bytes)],
-    ["tag", message.tag === null ? kNone : String(message.tag)]);
+    ["tag", message.tag === null ? kNone : String(message.tag)],
+    ["communicator", message.comm === null ? kNone : String(message.comm)]);
 }
 
 export class Panel {
@@ -77,15 +84,17 @@ export class Panel {
       el("section", { id: "longest" }, el("h2", {}, "Longest calls shown"), this.list, this.note));
   }
 
-  showCall(call: Call | null, messages: readonly Message[]): void {
+  /** `linked`: the calls of its collective; empty if it is none. */
+  showCall(call: Call | null, messages: readonly Message[], linked: readonly Call[] = []): void {
     if (call === null) {
       fill(this.call, el("p", { class: "faint" }, "Click on a call, or on one of the longest ones below."));
       return;
     }
     const other = (message: Message): string => message.source === call.rank
-      ? `to rank ${message.destination}, received ${message.received_ns === null ? kNone : moment(message.received_ns, 1)}`
-      : `from rank ${message.source}, sent ${moment(message.sent_ns, 1)}`;
+      ? `to rank ${message.destination}, received: ${timeText(message.received_ns)}`
+      : `from rank ${message.source}, sent: ${timeText(message.sent_ns)}`;
     fill(this.call, callLines(call),
+      linked.length > 0 && el("p", { "data-value": "collective" }, linkText(linked)),
       ...messages.slice(0, 4).map((message) => el("p", { class: "faint" }, `${bytes(message.bytes)} ${other(message)}`)));
   }
 

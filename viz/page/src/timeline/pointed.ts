@@ -4,6 +4,7 @@ import type { Call, Message } from "../answers.ts";
 import type { Child } from "../dom.ts";
 import { duration, estimate, moment, percent, ranks as rankText } from "../format.ts";
 import { lines } from "../hint.ts";
+import { classText } from "../colours.ts";
 import { callAt, messageAt, windowAt, type Point } from "./hits.ts";
 import { callLines, messageLines } from "./panel.ts";
 import type { Scene } from "./scene.ts";
@@ -25,5 +26,6 @@ export function pointedAt(scene: Scene, view: Viewport, at: Point, hasMessages: 
   return { on: null, what: window === null ? null : lines(
     ["", rankText(window.firstRank, window.ranks)],
     ["from", moment(window.beginNs, window.lengthNs)], ["for", duration(window.lengthNs)],
-    ["in MPI", estimate(scene.answer.scope.estimated, percent(window.share))]) };
+    ["in MPI", estimate(scene.answer.scope.estimated, percent(window.share))],
+    ...(window.dominant === null ? [] : [["mostly", classText(window.dominant)] as const])) };
 }

@@ -1,6 +1,7 @@
 // The text below the timeline: what is shown, whether times are estimates, and what is lost.
 
 import { el, type Child } from "../dom.ts";
+import type { Timeline } from "../answers.ts";
 import { count, duration, moment, plural } from "../format.ts";
 import type { Scene } from "./scene.ts";
 import type { Viewport } from "./viewport.ts";
@@ -15,6 +16,7 @@ export function statusOf(scene: Scene, view: Viewport, isWaiting: boolean): Chil
       `${moment(view.beginNs, length / 100)} to ${moment(view.endNs, length / 100)}, ${duration(length)}: `),
     el("span", { "data-value": "detail", "data-detail": answer.detail }, detailOf(scene)),
     isWaiting && " Loading more.",
+    ...messagesOf(answer),
     answer.calls.some((call) => call.is_open === true) && " A call with a torn end has not returned.",
     answer.scope.estimated && " ~ Some times are estimates: calls that were not timed are scaled up.",
     lost > 0 && el("b", { class: "bad", "data-value": "lost" },
@@ -23,12 +25,24 @@ export function statusOf(scene: Scene, view: Viewport, isWaiting: boolean): Chil
   ];
 }
 
+/** Says which messages cannot be drawn. */
+function messagesOf(answer: Timeline): Child[] {
+  return [
+    answer.messages.length < answer.messages_in_all &&
+      ` The ${count(answer.messages.length)} largest of ${plural(answer.messages_in_all, "message")} have a line.`,
+    answer.unpaired > 0 && el("span", { "data-value": "unpaired" },
+      ` ${plural(answer.unpaired, "end")} of messages around here: the other end is lost, unknown or far away.`),
+    answer.backwards > 0 && el("b", { class: "bad", "data-value": "backwards" },
+      ` ${plural(answer.backwards, "message")} would go back in time by more than the clocks' error, and are not drawn.`),
+  ];
+}
+
 /** Says what is drawn. */
 export function detailOf(scene: Scene): string {
   const { answer } = scene;
+  if (answer.detail === "calls" && answer.reason === "") return "each call is drawn.";
+  if (answer.detail === "calls") return `calls that have not returned; ${answer.reason}.`;
   if (answer.detail === "windows") return `share of time in MPI by windows; ${answer.reason}.`;
-  if (scene.isComplete && answer.reason !== "") return `calls that have not returned; ${answer.reason}.`;
-  if (scene.isComplete) return "each call is drawn.";
-  return `the ${count(answer.calls.length)} longest of ${plural(answer.calls_in_all, "call")} around here; ` +
-    "zoom in to see each.";
+  return `${plural(answer.calls_in_all, "call")} around here; the stronger a colour, the more of the time is in MPI, ` +
+    "mostly in calls of this class; zoom in to see each call.";
 }

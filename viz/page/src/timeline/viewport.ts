@@ -78,6 +78,18 @@ export function showCall(view: Viewport, bounds: Bounds, rank: number, beginNs: 
   return clamp(shown, bounds);
 }
 
+/**
+ * Shows a call with its surroundings: the visible time keeps its length if the call is then neither wider than a third
+ * of the screen nor very thin. Moves the ranks as showCall() does.
+ */
+export function showNear(view: Viewport, bounds: Bounds, rank: number, beginNs: number, endNs: number): Viewport {
+  const length = Math.max(endNs - beginNs, kShortestNs / 3);
+  const shown = Math.min(Math.max(view.endNs - view.beginNs, 3 * length), 200 * length);
+  const middle = (beginNs + endNs) / 2;
+  const around = showCall(view, bounds, rank, beginNs, endNs);
+  return clamp({ ...around, beginNs: middle - shown / 2, endNs: middle + shown / 2 }, bounds);
+}
+
 /** The position of a time on a screen of this width. */
 export function timeToX(view: Viewport, ns: number, width: number): number {
   return ((ns - view.beginNs) / (view.endNs - view.beginNs)) * width;

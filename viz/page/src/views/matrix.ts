@@ -99,11 +99,12 @@ export const matrix: View = {
 
     const draw = (): void => {
       const waits = isWaits(value());
-      const most = answer === null ? 0 : square.most;
+      const { least, most, leastShare } = square.scale;
       fill(toolbar,
         choice("show", kValues, value(), (id) => set({ value: id })),
         choice("colours", kScales, scale(), (id) => set({ scale: id })),
-        most > 0 && legend(page.theme, scale() === "log" ? text(value(), square.least) : "0", text(value(), most), square.leastShare),
+        answer !== null && most > 0 &&
+          legend(page.theme, scale() === "log" ? text(value(), Math.round(least)) : "0", text(value(), most), leastShare),
         page.place.own.cut !== undefined &&
           el("button", { type: "button", class: "chip", title: "Show all ranks again", click: all }, "part of the ranks ✕"));
       if (answer === null) return;

@@ -1,6 +1,7 @@
 // The overview: the run, the account, alerts, time in MPI, waits, functions, services and losses.
 
 import type { Alert, Alerts, Overview, WorldShare } from "../answers.ts";
+import { ChosenTime } from "../chosen_time.ts";
 import { el, empty, fill, type Child } from "../dom.ts";
 import { bytes, count, date, duration, estimate, kNone, moment, percent, plural, rate } from "../format.ts";
 import { meter, metered } from "../spark.ts";
@@ -164,8 +165,10 @@ export const overview: View = {
     const callsOf = [underWay(page), underWay(page, true)] as const;
     const found = el("div", {}, el("p", { class: "faint" }, "Asking …"));
     const alerts = card("Alerts", "found", found);
+    const time = new ChosenTime(page);
     return {
       refresh() {
+        time.refresh();
         page.load("alerts", "alerts", { most: kShownAlerts }, (answer) => fill(found, ...alertLines(answer, page)));
         page.load("overview", "overview", {}, (answer) => {
           waiting.show(answer.waits.slice(0, 8));
@@ -187,10 +190,11 @@ export const overview: View = {
                 : [empty("No rank has waited for another one.", "Collectives are in the functions and the ranks.")])),
               answer.services.length > 0 && card("Services", "services", kServices.element)),
             facts(answer),
-            card("Time in MPI", "share", ...(answer.shares.length > 0
+            card("Time in MPI", "share", ...(time.isSelected ? [time.shares] : answer.shares.length > 0
               ? answer.shares.map((share) => shareOf(share, page))
               : [empty("No rank has reported yet.", "Windows come twice a second.")])),
-            card("Functions", "functions", answer.functions.length > 0
+            time.isSelected ? card("Functions", "functions", time.functions)
+            : card("Functions", "functions", answer.functions.length > 0
               ? lines.element
               : empty("No call has been stored yet.", "Calls are stored a fifth of a second after they ended."),
               answer.functions_in_all > 8 &&

@@ -15,8 +15,10 @@ import { Longest } from "../timeline/longest.ts";
 import { Navigator } from "../timeline/navigator.ts";
 import { listed, Panel, type Listed } from "../timeline/panel.ts";
 import { pointedAt } from "../timeline/pointed.ts";
+import { rulerText, type Ruler } from "../timeline/ruler.ts";
+import { Finder } from "../timeline/search.ts";
 import { changeOf, keyOfPlace, viewportOf } from "../timeline/range.ts";
-import { bestOf, callLike, isOf, sceneOf, type Scene } from "../timeline/scene.ts";
+import { bestOf, callLike, isOf, linkedWith, sceneOf, type Scene } from "../timeline/scene.ts";
 import { statusOf } from "../timeline/status.ts";
 import { neighbours, questionOf, tightTile, wideTile } from "../timeline/tiles.ts";
 import { TileStore } from "../timeline/tile_store.ts";
@@ -46,7 +48,10 @@ class TimelineView implements Mounted {
     zoom: (factor) => this.zoom(factor),
     showAll: () => this.page.go({ rank: null, begin: null, end: null, own: {} }),
     turnMessages: () => this.turnMessages(),
+    turnRuler: () => this.turnRuler(),
+    find: (text, isBack) => this.finder.step(text, isBack),
   });
+  private readonly finder: Finder;
   private readonly status = el("p", { class: "timeline-status", role: "status" });
   private readonly body: HTMLElement;
   private readonly nothing = el("div");
@@ -60,6 +65,9 @@ class TimelineView implements Mounted {
   /** The call to which the user has jumped, until an answer has it. */
   private wanted: Listed | null = null;
   private hovered: Call | Message | null = null;
+  /** A drag measures time. */
+  private isMeasuring = false;
+  private ruler: Ruler | null = null;
   private world = -1;
   /** Key of the place of the viewport. A place with another key was set outside of the timeline. */
   private shown = "";
@@ -75,6 +83,14 @@ class TimelineView implements Mounted {
     this.longest = new Longest({
       ask: (parameters, show) => page.load("longest", "timeline", { world: page.place.world, ...parameters }, show),
       show: (calls, note) => this.panel.showLongest(calls, note),
+    });
+    this.finder = new Finder({
+      ask: (parameters, show, failed) =>
+        page.load("search", "search", { world: page.place.world, ...parameters }, show, failed),
+      show: (call) => this.jump(listed(call), viewports.showNear),
+      say: (message) => this.toolbar.say(message),
+      beginNs: () => this.view?.beginNs ?? 0,
+      bounds: () => this.bounds ?? { beginNs: 0, endNs: 0 },
     });
     this.body = el("div", { class: "timeline" }, this.toolbar.element,
       el("div", { class: "timeline-strip" }, this.navigator.surface.element),
@@ -92,6 +108,8 @@ class TimelineView implements Mounted {
       moveTo: (view) => this.moveTo(view),
       point: (event) => this.point(event),
       choose: (event) => this.choose(event),
+      isMeasuring: () => this.isMeasuring,
+      measure: (ruler) => this.measure(ruler),
     });
     const pan = (across: number, down: number) => (): void =>
       this.move((view, bounds) => viewports.pan(view, bounds, across, down));
@@ -105,6 +123,10 @@ class TimelineView implements Mounted {
       { key: "[", what: "more ranks", press: () => this.zoom(2, true) },
       { key: "]", what: "fewer ranks", press: () => this.zoom(0.5, true) },
       { key: "m", what: "messages shown or hidden", press: () => this.turnMessages() },
+      { key: "r", what: "ruler: a drag measures time, as it does with Shift", press: () => this.turnRuler() },
+      { key: "/", what: "find calls", press: () => this.toolbar.focusSearch() },
+      { key: "n", what: "next call that was found", press: () => this.toolbar.find(false) },
+      { key: "N", what: "previous call that was found", press: () => this.toolbar.find(true) },
     ];
   }
 
@@ -133,6 +155,8 @@ class TimelineView implements Mounted {
     this.world = world;
     this.store.clear();
     this.longest.forget();
+    this.finder.forget();
+    this.ruler = null;
     this.run = this.bounds = this.view = this.scene = this.chosen = this.wanted = this.hovered = null;
     this.panel.showCall(null, []);
   }
@@ -178,9 +202,9 @@ class TimelineView implements Mounted {
     });
   }
 
-  private jump(call: Listed): void {
+  private jump(call: Listed, show = viewports.showCall): void {
     this.wanted = call;
-    this.move((view, bounds) => viewports.showCall(view, bounds, call.rank, call.beginNs, call.endNs));
+    this.move((view, bounds) => show(view, bounds, call.rank, call.beginNs, call.endNs));
   }
 
   /** One movement. Only the drawing changes now. */
@@ -222,7 +246,7 @@ class TimelineView implements Mounted {
     if (view === null) return;
     const scene = this.scene = bestOf(this.store.all(), view);
     this.changed();
-    this.toolbar.show(this.hasMessages(), scene?.answer.detail !== "windows", this.page.theme);
+    this.toolbar.show(this.hasMessages(), this.isMeasuring, scene?.answer.detail !== "windows", this.page.theme);
     if (scene === null) {
       this.status.textContent = "Loading.";
       return;
@@ -230,7 +254,8 @@ class TimelineView implements Mounted {
     const like = this.wanted ?? (this.chosen === null ? null : listed(this.chosen));
     const found = like === null ? null : callLike(scene, like);
     if (found !== null) this.chooseCall(found);
-    fill(this.status, ...statusOf(scene, view, this.store.isWaiting));
+    fill(this.status, ...statusOf(scene, view, this.store.isWaiting),
+      this.ruler !== null && el("b", { "data-value": "ruler" }, ` Between the two points: ${rulerText(this.ruler)}.`));
     this.longest.tell(scene, view, this.page.place.rank, this.store.isWaiting);
   }
 
@@ -238,7 +263,8 @@ class TimelineView implements Mounted {
     this.chosen = call;
     this.wanted = null;
     this.panel.showCall(call,
-      call === null ? [] : this.scene?.answer.messages.filter((message) => isOf(message, call)) ?? []);
+      call === null ? [] : this.scene?.answer.messages.filter((message) => isOf(message, call)) ?? [],
+      call === null || this.scene === null ? [] : linkedWith(this.scene, call));
   }
 
   /** Draws in the next frame. */
@@ -252,7 +278,7 @@ class TimelineView implements Mounted {
       this.surface.fit();
       draw(this.surface.context, this.surface.width, this.surface.height, {
         view, scene: this.scene, windows: this.windows, ranks: bounds.ranks, rank: this.page.place.rank, theme: this.page.theme, chosen: this.chosen,
-        hovered: this.hovered, hasMessages: this.hasMessages(),
+        hovered: this.hovered, hasMessages: this.hasMessages(), ruler: this.ruler,
       });
       this.navigator.show(run, view, this.page.theme);
     });
@@ -265,6 +291,18 @@ class TimelineView implements Mounted {
   private turnMessages(): void {
     const { messages: _messages, ...own } = this.page.place.own;
     this.page.go({ own: this.hasMessages() ? { ...own, messages: "off" } : own }, "replace");
+  }
+
+  private turnRuler(): void {
+    this.isMeasuring = !this.isMeasuring;
+    if (!this.isMeasuring) this.ruler = null;
+    this.body.classList.toggle("is-measuring", this.isMeasuring);
+    this.tell();
+  }
+
+  private measure(ruler: Ruler | null): void {
+    this.ruler = ruler;
+    this.tell();
   }
 
   private point(event: MouseEvent | null): void {
@@ -281,6 +319,7 @@ class TimelineView implements Mounted {
   private choose(event: MouseEvent): void {
     const { view, scene } = this;
     if (view === null || scene === null) return;
+    if (this.ruler !== null) this.measure(null);
     this.chooseCall(callAt(scene, view, this.inPlot(event)));
     this.changed();
   }

@@ -1,0 +1,207 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "storage/read/message_pairs_internal.h"
+
+namespace xylem::storage {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::uint8_t kNumberedSend = wire::kEventSend | wire::kEventNumbered;
+constexpr std::uint8_t kNumberedReceive = wire::kEventReceive | wire::kEventNumbered;
+
+/// An end of message `number` with tag 1 on communicator 0. Its call takes 10 ns.
+wire::Event end_of(std::uint8_t flags, std::int32_t peer, std::uint32_t number, Nanos begin_ns) {
+  wire::Event event;
+  event.begin_ns = begin_ns;
+  event.end_ns = begin_ns + 10;
+  event.peer = peer;
+  event.flags = flags;
+  event.number = number;
+  event.comm = 0;
+  event.tag = 1;
+  event.bytes = 100 + number;
+  return event;
+}
+
+Timeline finished(MessagePairs& pairs, Nanos apart = 0, std::uint64_t limit = 1000) {
+  Timeline timeline;
+  pairs.finish(
+      limit, [apart](std::uint64_t, std::uint64_t) { return apart; }, timeline);
+  return timeline;
+}
+
+TEST(MessagePairs, PairsByNumberAndNotByOrder) {
+  MessagePairs pairs;
+  pairs.take(1, end_of(kNumberedReceive, 0, 7, 500), true);
+  pairs.take(0, end_of(kNumberedSend, 1, 6, 100), true);
+  pairs.take(0, end_of(kNumberedSend, 1, 7, 200), true);
+  const Timeline timeline = finished(pairs);
+  ASSERT_THAT(timeline.messages, SizeIs(2));
+  EXPECT_EQ(timeline.messages[0].sent_ns, 100);
+  EXPECT_EQ(timeline.messages[0].received_ns, std::nullopt) << "its receive is lost";
+  EXPECT_EQ(timeline.messages[1].sent_ns, 200);
+  EXPECT_EQ(timeline.messages[1].received_ns, 510);
+  EXPECT_EQ(timeline.messages[1].source, 0u);
+  EXPECT_EQ(timeline.messages[1].destination, 1u);
+  EXPECT_EQ(timeline.messages[1].bytes, 107u);
+  EXPECT_EQ(timeline.messages[1].tag, 1);
+  EXPECT_EQ(timeline.messages[1].comm, 0);
+  EXPECT_EQ(timeline.messages_in_all, 2u);
+  EXPECT_EQ(timeline.unpaired, 1u);
+}
+
+TEST(MessagePairs, AnEndWithoutANumberHasNoPartner) {
+  MessagePairs pairs;
+  pairs.take(0, end_of(wire::kEventSend, 1, 0, 100), true);
+  pairs.take(1, end_of(wire::kEventReceive, 0, 0, 200), true);
+  const Timeline timeline = finished(pairs);
+  ASSERT_THAT(timeline.messages, SizeIs(2));
+  EXPECT_EQ(timeline.messages[0].received_ns, std::nullopt);
+  EXPECT_EQ(timeline.messages[1].sent_ns, std::nullopt);
+  EXPECT_EQ(timeline.messages[1].received_ns, 210);
+  EXPECT_EQ(timeline.unpaired, 2u);
+}
+
+TEST(MessagePairs, ANumberThatOccursTwiceOnOneSideIsNotGuessed) {
+  MessagePairs pairs;
+  pairs.take(0, end_of(kNumberedSend, 1, 0, 100), true);
+  pairs.take(0, end_of(kNumberedSend, 1, 0, 150), true);
+  pairs.take(1, end_of(kNumberedReceive, 0, 0, 200), true);
+  const Timeline timeline = finished(pairs);
+  EXPECT_EQ(timeline.unpaired, 3u);
+  for (const Timeline::Message& message : timeline.messages) {
+    EXPECT_FALSE(message.sent_ns && message.received_ns);
+  }
+}
+
+TEST(MessagePairs, OtherTagsCommunicatorsAndDirectionsAreOtherChannels) {
+  wire::Event tag = end_of(kNumberedReceive, 0, 0, 200);
+  tag.tag = 2;
+  wire::Event comm = end_of(kNumberedReceive, 0, 0, 200);
+  comm.comm = 5;
+  for (const auto& [rank, other] : {std::pair{1, tag},
+                                    {1, comm},
+                                    {2, end_of(kNumberedReceive, 0, 0, 200)},
+                                    {1, end_of(kNumberedReceive, 2, 0, 200)},
+                                    {1, end_of(kNumberedReceive, 0, 1, 200)}}) {
+    MessagePairs pairs;
+    pairs.take(0, end_of(kNumberedSend, 1, 0, 100), true);
+    pairs.take(static_cast<std::uint64_t>(rank), other, true);
+    EXPECT_EQ(finished(pairs).unpaired, 2u);
+  }
+}
+
+TEST(MessagePairs, AMessageIsNeverBackwardsByMoreThanClocksAreApart) {
+  for (const Nanos apart : {39, 40}) {
+    MessagePairs pairs;
+    pairs.take(0, end_of(kNumberedSend, 1, 0, 100), true);
+    pairs.take(1, end_of(kNumberedReceive, 0, 0, 50), true);
+    const Timeline timeline = finished(pairs, apart);
+    EXPECT_EQ(timeline.backwards, apart < 40 ? 1u : 0u);
+    EXPECT_THAT(timeline.messages, SizeIs(apart < 40 ? 0 : 1));
+    EXPECT_EQ(timeline.unpaired, 0u);
+  }
+}
+
+TEST(MessagePairs, AnEndBesideTheRangeIsOnlyAPartner) {
+  MessagePairs pairs;
+  pairs.take(0, end_of(kNumberedSend, 1, 0, 100), false);
+  pairs.take(1, end_of(kNumberedReceive, 0, 0, 200), true);
+  pairs.take(0, end_of(kNumberedSend, 1, 1, 110), false);
+  const Timeline timeline = finished(pairs);
+  ASSERT_THAT(timeline.messages, SizeIs(1));
+  EXPECT_EQ(timeline.messages[0].sent_ns, 100);
+  EXPECT_EQ(timeline.unpaired, 0u);
+}
+
+TEST(MessagePairs, SaysWhereMissingEndsMayBe) {
+  MessagePairs pairs;
+  pairs.take(0, end_of(kNumberedSend, 1, 0, 100), true);
+  pairs.take(2, end_of(kNumberedSend, 1, 0, 300), true);
+  pairs.take(3, end_of(kNumberedReceive, 2, 5, 400), true);
+  pairs.take(0, end_of(kNumberedSend, 9, 0, 100), false);
+  auto missing = pairs.missing();
+  ASSERT_THAT(missing, SizeIs(2));
+  EXPECT_EQ(missing[0].rank, 2u);
+  EXPECT_TRUE(missing[0].are_sends);
+  EXPECT_EQ(missing[0].latest_ns, 410);
+  EXPECT_EQ(missing[1].rank, 1u);
+  EXPECT_FALSE(missing[1].are_sends);
+  EXPECT_EQ(missing[1].earliest_ns, 100);
+
+  pairs.take_partner(1, end_of(kNumberedReceive, 0, 0, 900));
+  pairs.take_partner(1, end_of(kNumberedReceive, 2, 0, 900));
+  pairs.take_partner(1, end_of(kNumberedReceive, 2, 1, 900));
+  missing = pairs.missing();
+  ASSERT_THAT(missing, SizeIs(1));
+  const Timeline timeline = finished(pairs);
+  EXPECT_THAT(timeline.messages, SizeIs(3)) << "an unknown partner adds no message";
+  EXPECT_EQ(timeline.unpaired, 1u);
+}
+
+TEST(MessagePairs, OfTooManyTheLargestAreKept) {
+  MessagePairs pairs;
+  for (std::uint32_t number = 0; number < 50; ++number) {
+    pairs.take(0, end_of(kNumberedSend, 1, number, 100 - number), true);
+  }
+  const Timeline timeline = finished(pairs, 0, 2);
+  EXPECT_EQ(timeline.messages_in_all, 50u);
+  ASSERT_THAT(timeline.messages, SizeIs(2));
+  EXPECT_EQ(timeline.messages[0].bytes, 149u);
+  EXPECT_EQ(timeline.messages[1].bytes, 148u);
+}
+
+// Random messages of four ranks, of which some records are lost. The size of a message is its
+// identity.
+TEST(MessagePairs, ArrowsAreTheMessagesWithBothEnds) {
+  constexpr unsigned kSeed = 20240611;
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+  std::mt19937 random(kSeed);
+  struct End {
+    std::uint64_t rank = 0;
+    wire::Event event;
+  };
+  std::map<std::tuple<std::uint64_t, std::uint64_t, int>, std::uint32_t> next;
+  std::map<std::uint64_t, std::pair<Nanos, Nanos>> whole;  // By size.
+  std::vector<End> ends;
+  std::size_t lost = 0;
+  for (std::uint64_t message = 0; message < 5000; ++message) {
+    const std::uint64_t source = random() % 4, destination = random() % 4;
+    const int tag = static_cast<int>(random() % 3);
+    const std::uint32_t number = next[{source, destination, tag}]++;
+    const auto sent = static_cast<Nanos>(1000 * message);
+    const Nanos received = sent + 1 + static_cast<Nanos>(random() % 100'000);
+    wire::Event send = end_of(kNumberedSend, static_cast<std::int32_t>(destination), number, sent);
+    wire::Event receive =
+        end_of(kNumberedReceive, static_cast<std::int32_t>(source), number, received);
+    send.tag = receive.tag = tag;
+    send.bytes = receive.bytes = message;
+    const bool has_send = random() % 10 != 0, has_receive = random() % 10 != 0;
+    if (has_send) ends.push_back({source, send});
+    if (has_receive) ends.push_back({destination, receive});
+    if (has_send && has_receive) whole[message] = {sent, received + 10};
+    lost += has_send != has_receive ? 1 : 0;
+  }
+  std::shuffle(ends.begin(), ends.end(), random);
+  MessagePairs pairs;
+  for (const End& end : ends) pairs.take(end.rank, end.event, true);
+  const Timeline timeline = finished(pairs, 0, 100'000);
+  std::map<std::uint64_t, std::pair<Nanos, Nanos>> drawn;
+  for (const Timeline::Message& message : timeline.messages) {
+    if (!message.sent_ns || !message.received_ns) continue;
+    drawn[message.bytes] = {*message.sent_ns, *message.received_ns};
+  }
+  EXPECT_EQ(drawn, whole);
+  EXPECT_EQ(timeline.unpaired, lost);
+  EXPECT_EQ(timeline.backwards, 0u);
+}
+
+}  // namespace
+}  // namespace xylem::storage

@@ -43,8 +43,6 @@ class ChunkReads {
         });
   }
 
-  /// Forgets which chunks were read. Their cost still counts.
-  void forget_opened() { opened_.clear(); }
   /// From now on, the cost of chunks may be `more`.
   void allow(std::uint64_t more) { most_ = spent_ + more; }
   std::uint64_t spent() const { return spent_; }

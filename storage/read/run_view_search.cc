@@ -1,8 +1,9 @@
 // Finds calls by function, peer, tag and communicator.
 //
 // Chunks have no index of these values, so they are opened in the order of time until enough calls
-// are found or enough events are read. The range is searched in steps. After a step all matching
-// calls up to its end are known. A step after one with few events is twice as long.
+// are found or enough events are read. The range is searched in steps. A step opens the chunks that
+// overlap it and were not opened before. Then all matching calls of the step are known; calls that
+// begin later wait for their step. A step after one with few events is twice as long.
 
 #include <algorithm>
 #include <cctype>
@@ -40,10 +41,10 @@ class Search {
     if (!reader_.check("most", query_.limit, kMaxCalls)) return;
     const std::uint64_t world_size = reader_.read_world(query_.ranks.world);
     const RankRows rows = reader_.rows(query_.ranks, world_size, kMaxRows);
-    const Slots range = reader_.one_slot(query_.range);
+    range_ = reader_.one_slot(query_.range);
     if (!reader_.ok() || !read_functions()) return;
     members_ = reader_.members(query_.ranks.world, rows);
-    search(range);
+    search();
     finish();
   }
 
@@ -62,13 +63,13 @@ class Search {
     return !functions_.empty();
   }
 
-  void search(const Slots& range) {
+  void search() {
     answer_.searched_begin_ns = answer_.searched_end_ns =
-        query_.backwards ? range.end_ns : range.begin_ns;
+        query_.backwards ? range_.end_ns : range_.begin_ns;
     Nanos step = kFirstStep;
-    while (reader_.ok() && left(range) > 0 && answer_.calls.size() < query_.limit &&
+    while (reader_.ok() && left() > 0 && searched_calls() < query_.limit &&
            reads_.spent() < kMaxSearchEvents) {
-      const Nanos length = std::min(step, left(range));
+      const Nanos length = std::min(step, left());
       const std::uint64_t spent = reads_.spent();
       if (query_.backwards) {
         read(answer_.searched_begin_ns - length, answer_.searched_begin_ns);
@@ -79,23 +80,30 @@ class Search {
       }
       if (reads_.spent() - spent < kFewEvents) step = saturating_multiply<Nanos>(step, 2);
     }
-    answer_.is_cut = left(range) > 0;
+    answer_.is_cut = left() > 0;
   }
 
-  Nanos left(const Slots& range) const {
-    return query_.backwards ? answer_.searched_begin_ns - range.begin_ns
-                            : range.end_ns - answer_.searched_end_ns;
+  bool is_searched(const Timeline::Call& call) const {
+    return call.begin_ns >= answer_.searched_begin_ns && call.begin_ns < answer_.searched_end_ns;
+  }
+  std::size_t searched_calls() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        answer_.calls, [this](const Timeline::Call& call) { return is_searched(call); }));
   }
 
-  /// Finds the calls that begin in [begin_ns, end_ns).
+  Nanos left() const {
+    return query_.backwards ? answer_.searched_begin_ns - range_.begin_ns
+                            : range_.end_ns - answer_.searched_end_ns;
+  }
+
+  /// Opens the chunks that overlap [begin_ns, end_ns).
   void read(Nanos begin_ns, Nanos end_ns) {
-    reads_.forget_opened();
     reads_.allow(kAnyNumber * kChunkEvents);
     for (const auto& [process, member] : members_) {
       reads_.read(
           process, meeting(begin_ns, end_ns),
           [&](const wire::Event& event) {
-            if (event.begin_ns < begin_ns || event.begin_ns >= end_ns) return;
+            if (event.begin_ns < range_.begin_ns || event.begin_ns >= range_.end_ns) return;
             const std::int64_t function = reads_.function_of(event, member.leaf);
             if (!matches(event, function)) return;
             answer_.calls.push_back(reads_.call_of(member.rank, function, event));
@@ -125,7 +133,8 @@ class Search {
     calls.erase(rest.begin(), rest.end());
   }
 
-  // Keeps one call more than wanted: it says where the searched part ends.
+  // Keeps one call more than wanted: it says where the searched part ends. Calls that are found
+  // later can only come before those that are left out.
   void prune() {
     auto& calls = answer_.calls;
     sort();
@@ -139,8 +148,9 @@ class Search {
 
   // Calls that begin at the same time are kept or left out together, if that leaves any call.
   void finish() {
-    prune();
     auto& calls = answer_.calls;
+    std::erase_if(calls, [this](const Timeline::Call& call) { return !is_searched(call); });
+    prune();
     if (calls.size() <= query_.limit) return;
     answer_.is_cut = true;
     const Nanos bound = query_.backwards ? calls.front().begin_ns : calls.back().begin_ns;
@@ -160,6 +170,7 @@ class Search {
   const CallSearchQuery& query_;
   CallSearch& answer_;
   ChunkReads reads_;
+  Slots range_;
   std::set<std::int64_t> functions_;
   std::unordered_map<std::int64_t, Member> members_;
 };

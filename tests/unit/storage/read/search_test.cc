@@ -86,6 +86,24 @@ TEST_F(SearchTest, ALimitKeepsTheFirstOrTheLastAndSaysWhatWasSearched) {
   EXPECT_THAT(all.calls, SizeIs(100));
 }
 
+// A chunk that overlaps many steps is opened once.
+TEST_F(SearchTest, LongChunksDoNotEndASearch) {
+  put_world(1, 4);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    std::vector<wire::Event> events;
+    for (Nanos i = 0; i < 8000; ++i) {
+      events.push_back(message_event(i * 5 * kMillisecond, i * 5 * kMillisecond + 10, kSend, 1, 0));
+    }
+    events.back().tag = 77;
+    put(chunk_packet(0, rank + 1, 0, events));
+  }
+  for (const bool backwards : {false, true}) {
+    const CallSearch answer = good(view().search({.tag = 77, .backwards = backwards}));
+    EXPECT_FALSE(answer.is_cut);
+    EXPECT_THAT(answer.calls, SizeIs(4));
+  }
+}
+
 // From answer to answer, in both directions, each call is found once.
 TEST_F(SearchTest, StepsThroughARunFindWhatSqlFinds) {
   constexpr unsigned kSeed = 20240614;

@@ -225,8 +225,8 @@ function traceStub(path: Path2D, { x1, y1, x2, y2 }: Segment, isSendUnknown: boo
   path.moveTo(x1, y1);
   path.lineTo(x2, y2);
   const [x, y] = isSendUnknown ? [x1, y1] : [x2, y2];
-  path.moveTo(x + 2.5, y);
-  path.arc(x, y, 2.5, 0, 2 * Math.PI);
+  path.moveTo(x + 3.5, y);
+  path.arc(x, y, 3.5, 0, 2 * Math.PI);
 }
 
 /** A line with an arrow head at its end. */

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "storage/alert/alert_rules.h"
+#include "storage/alert/alert.h"
 
 namespace xylem {
 

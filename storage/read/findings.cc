@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxHeadlines = 3;
 /// Ranks are named with the slowest one if they are above the mean by this part of its distance.
+/// Waits count as equally long if one has this part of the other's time.
 constexpr double kAlike = 0.75;
 /// Ranks compute in turn if about one of them computes at a time, and all compute about as long.
 constexpr double kLeastInTurn = 0.5, kMostInTurn = 1.5, kEvenLoad = 0.5;
@@ -142,12 +143,23 @@ class WorldRules {
     add(cost, std::move(finding));
   }
 
-  void wait() {
-    const WaitActivity* longest = nullptr;
+  /// A wait for the slowest rank explains others: a rank that waits for it makes more ranks wait.
+  /// So it is preferred if it is about as long as the longest.
+  const WaitActivity* longest_wait() const {
+    const WaitActivity *longest = nullptr, *for_slowest = nullptr;
     for (const WaitActivity& wait : activity_.waits) {
       if (wait.world != world_.world || wait.rank == wait.peer) continue;
       if (longest == nullptr || wait.time_ns > longest->time_ns) longest = &wait;
+      if (wait.peer != world_.slowest) continue;
+      if (for_slowest == nullptr || wait.time_ns > for_slowest->time_ns) for_slowest = &wait;
     }
+    if (for_slowest == nullptr) return longest;
+    const auto time_ns = static_cast<double>(for_slowest->time_ns);
+    return time_ns >= kAlike * static_cast<double>(longest->time_ns) ? for_slowest : longest;
+  }
+
+  void wait() {
+    const WaitActivity* longest = longest_wait();
     if (longest == nullptr) return;
     const double share = share_of(static_cast<double>(longest->time_ns), runtime_ns_);
     if (share < limits_.wait) return;

@@ -56,7 +56,8 @@ struct FunctionActivity {
   bool moves_messages = false;
 };
 
-/// A rank that waited for another one.
+/// A rank that waited for another one. For each world and peer, the rank that waited longest is
+/// enough.
 struct WaitActivity {
   WorldId world{};
   Rank rank{}, peer{};

@@ -139,7 +139,7 @@ void read_waits(Inquiry& inquiry, Activity& activity) {
   // SQLite takes the bare columns of a max() from the row that has it.
   for (const auto& row :
        inquiry.ask("SELECT world, rank, peer, max(time_ns), calls FROM wait_matrix"
-                   " WHERE rank <> peer GROUP BY world")) {
+                   " WHERE rank <> peer GROUP BY world, peer")) {
     activity.waits.push_back({id_of<WorldId>(row[0]), id_of<Rank>(row[1]), id_of<Rank>(row[2]),
                               count_of(row[3]), count_of(row[4])});
   }

@@ -13,6 +13,8 @@ OPEN = "SELECT * FROM alert WHERE until_ns IS NULL"
 
 class AlertsTest(WholeSystemTest):
     def configure(self, **limits):
+        """A configuration with these limits. Many hosts of tests have fewer processors than a job has ranks."""
+        limits.setdefault("oversubscribed", "off")
         path = self.folder / "alerts.toml"
         path.write_text("[alerts]\n" + "".join(f'{key} = "{value}"\n' if isinstance(value, str) else f"{key} = {value}\n"
                                               for key, value in limits.items()))
@@ -133,6 +135,18 @@ class AlertsTest(WholeSystemTest):
 
     def test_ranks_that_all_compute_are_not(self):
         store = self.run_job(mpirun("mpich", 2, "behave", "apart", 8), "--config", self.configure(span="2s", stalled="3s"))
+        self.assertEqual(store.rows("SELECT * FROM alert"), [])
+
+    def test_a_host_with_more_ranks_than_cores_is_told_of_and_one_with_a_core_for_each_is_not(self):
+        cores = len(os.sched_getaffinity(0))
+        store = self.run_job(mpirun("mpich", cores + 2, "known_times", "uneven", 60, 100, 100))
+        alert, = store.rows("SELECT * FROM alert WHERE kind = 'oversubscribed'")
+        told = store.value("SELECT max(value) FROM host_metric WHERE name = 'cores'")
+        self.assertEqual(alert["value"], (cores + 2) / told, alert)
+        self.assertEqual((alert["subject"], alert["threshold"], alert["rank"]), ("host", 1, None))
+        self.assertIn(f"has {cores + 2} ranks on {told:g} core", alert["text"])
+        self.assertIn("xylem: alert: " + alert["text"], self.done.stderr)
+        store = self.run_job(mpirun("mpich", min(2, cores), "known_times", "uneven", 60, 100, 100), name="fits.db")
         self.assertEqual(store.rows("SELECT * FROM alert"), [])
 
 

@@ -1,12 +1,19 @@
-/* A program whose efficiencies are known by construction. "Computing" is waiting for a clock, so it takes as long as
- * said even where many ranks share a processor.
+/* A program whose efficiencies are known by construction. "Computing" is waiting for a clock, so it
+ * takes as long as said even where many ranks share a processor.
  *
- *   known_times uneven ROUNDS SLOW_MS FAST_MS   In each round, rank 0 computes for SLOW_MS and the others for FAST_MS;
- *                                               then all meet in MPI_Barrier.
- *   known_times turn ROUNDS MS                  In each round, one rank after the other computes for MS: a rank starts
- *                                               when it has received the token of the rank before.
- *   known_times after ROUNDS MS REST_MS         All compute for MS and meet; after MPI_Finalize, rank 0 goes on for
- *                                               REST_MS.
+ *   known_times uneven ROUNDS SLOW_MS FAST_MS
+ *
+ * In each round, rank 0 computes for SLOW_MS and the others for FAST_MS. Then all meet in
+ * MPI_Barrier.
+ *
+ *   known_times turn ROUNDS MS
+ *
+ * In each round, one rank after the other computes for MS: a rank starts when it has received the
+ * token of the rank before.
+ *
+ *   known_times after ROUNDS MS REST_MS
+ *
+ * In each round, all compute for MS and meet. After MPI_Finalize, rank 0 goes on for REST_MS.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -39,7 +46,8 @@ int main(int argc, char** argv) {
   for (int round = 0; round < rounds; ++round) {
     if (strcmp(argv[1], "turn") == 0) {
       if (round > 0 || rank > 0) {
-        MPI_Recv(&token, 1, MPI_INT, (rank + size - 1) % size, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&token, 1, MPI_INT, (rank + size - 1) % size, 7, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
       }
       compute(first);
       if (round < rounds - 1 || rank < size - 1) {

@@ -215,6 +215,31 @@ TEST(TopScreen, SortsAndFiltersAsChosen) {
   EXPECT_EQ(ranks.find("       10 node1"), std::string::npos);
 }
 
+TEST(TopScreen, BeginsWithTheFindingsOfItsWorldAndOfHostsAsFarAsThereIsRoom) {
+  TopAnswers answers = all_answers();
+  auto& findings = answers.overview->report.findings.findings;
+  const auto add = [&](const char* text, std::optional<WorldId> world) {
+    Finding finding;
+    finding.text = text;
+    finding.world = world;
+    findings.push_back(finding);
+  };
+  add("parallel efficiency 55 %", WorldId{0});
+  add("parallel efficiency 99 %", WorldId{1});
+  add("host node2 has 8 ranks on 4 cores: ranks share cores", {});
+  for (int i = 0; i < 9; ++i)
+    add("rank 3 computes longest, and this sentence is rather long", WorldId{0});
+  const TopChoice choice;
+  const TopScreen screen = draw_top(answers, choice, {60, 24, true, true});
+  EXPECT_THAT(plain_line(screen.lines[3]), HasSubstr("parallel efficiency 55 %"));
+  EXPECT_THAT(plain_line(screen.lines[4]), HasSubstr("host node2 has 8 ranks"));
+  EXPECT_THAT(text_of(screen), Not(HasSubstr("99 %")));
+  EXPECT_THAT(text_of(screen), HasSubstr("Functions, whole run"));
+  EXPECT_THAT(text_of(draw_top(answers, choice, {60, 12, true, true})), Not(HasSubstr("55 %")));
+  const std::string all = text_of(draw_top(answers, choice, {30, 0, true, false}));
+  EXPECT_THAT(all, HasSubstr("\n  sentence is rather long"));  // Words are never cut.
+}
+
 TEST(TopScreen, KeepsTheLastAnswersAndSaysWhyThereAreNoNewerOnes) {
   TopAnswers answers = all_answers();
   answers.fault = "run.db: no such file\x1b[0m";

@@ -14,6 +14,7 @@ export function amountOf(kind: string, value: number): string {
   if (kind === "stalled") return duration(1e9 * value);
   if (kind === "imbalance" || kind === "late") return percent(value);
   if (kind === "loss") return plural(value, "call");
+  if (kind === "oversubscribed") return `${Number(value.toFixed(2))} per core`;
   return count(value);
 }
 

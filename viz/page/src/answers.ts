@@ -57,6 +57,8 @@ export interface Overview extends OfRun {
     hosts: number;
     mpi_libraries: string[];
   };
+  efficiencies: Efficiency[];
+  findings: Finding[];
   window_ns: number | null;
   calls_per_s: number | null;
   worlds: { world: number; program: string; size: number; registered: number; clock: string }[];
@@ -80,6 +82,32 @@ export interface Overview extends OfRun {
     part: string; host: string; reason: string; count: number | null; calls: number | null;
     messages: number | null; bytes: number | null;
   }[];
+}
+
+export interface Efficiency {
+  world: number;
+  ranks: number;
+  runtime_ns: number;
+  mean_useful_ns: number;
+  max_useful_ns: number;
+  slowest_rank: number;
+  load_balance: number;
+  communication_efficiency: number;
+  parallel_efficiency: number;
+  estimated: boolean;
+}
+
+export interface Finding {
+  kind: string;
+  severity: "good" | "note" | "warning";
+  text: string;
+  world: number | null;
+  rank: number | null;
+  peer: number | null;
+  host: string | null;
+  function: string | null;
+  value: number;
+  estimated: boolean;
 }
 
 export interface FunctionLine {

@@ -25,6 +25,7 @@ test("one that still is so reaches the end of the run, one of a moment is a seco
 test("values have the unit of their kind", () => {
   assert.equal(amountOf("stalled", 12.5), "12.5 s");
   assert.equal(amountOf("late", 0.25), "25.0 %");
+  assert.equal(amountOf("oversubscribed", 1.5), "1.5 per core");
   assert.equal(amountOf("loss", 1), "1 call");
 });
 

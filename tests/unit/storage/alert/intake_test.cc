@@ -81,6 +81,56 @@ TEST_F(StoredAlertsTest, AFrontEndThatTakesOverGoesOnWithThem) {
   EXPECT_EQ(after[0].at_ns, before[0].at_ns);
 }
 
+TEST_F(StoredAlertsTest, AHostWithOneCoreForTwoRanksIsOversubscribedAlsoAfterATakeover) {
+  ASSERT_TRUE(store_->put_host_facts({LeafId{0}, {{"cores", 1.0}}}, kSecond));
+  const auto put_windows = [this](std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t wave = first; wave < end; ++wave) {
+      wire::ProfileWindow window;
+      window.rows = {profile_row(0, 1, 10), profile_row(0, 2, 10)};
+      put(window_packet(wave, IntervalSet::of(0), window));
+      ASSERT_TRUE(store_->commit());
+    }
+  };
+  put_windows(0, 20);
+  const auto before = alerts();
+  ASSERT_EQ(before.size(), 1u);
+  EXPECT_EQ(before[0].kind, AlertKind::kOversubscribed);
+  EXPECT_EQ(before[0].leaf, LeafId{0});
+  EXPECT_DOUBLE_EQ(before[0].value, 2);
+  resume();
+  put_windows(20, 60);
+  const auto after = alerts();
+  ASSERT_EQ(after.size(), 1u);
+  EXPECT_EQ(after[0].id, before[0].id);
+  EXPECT_FALSE(after[0].until_ns);
+}
+
+TEST_F(StoredAlertsTest, AreToldToTheListenerOnceAfterTheirCommit) {
+  std::vector<std::string> told;
+  SqliteOptions options;
+  options.path = folder_.file("listened.db");
+  options.on_alert = [&](const Alert& alert) {
+    auto view = RunView::open(options.path);  // Another connection sees what is committed.
+    ASSERT_TRUE(view);
+    const auto found = view->alerts();
+    ASSERT_TRUE(found);
+    EXPECT_EQ(std::ranges::count(found->alerts, alert.id, &Alert::id), 1);
+    told.push_back(alert.text);
+  };
+  auto made = make_sqlite_store(options);
+  ASSERT_TRUE(made) << made.error().message;
+  ASSERT_TRUE((*made)->begin_run(facts()));
+  ASSERT_TRUE((*made)->put(registration_packet(0, {process_row(1, 0)})));
+  for (std::uint64_t wave = 0; wave < 4; ++wave) {
+    const std::uint64_t lost = 5 * (wave + 1);
+    const wire::AccountRow account = account_row(0, 1, 10 * (wave + 1) + lost, false, lost);
+    ASSERT_TRUE((*made)->put(window_packet(wave, 0, 10, account)));
+    ASSERT_TRUE((*made)->commit());
+  }
+  ASSERT_EQ(told.size(), 1u);  // The later losses change the same alert.
+  EXPECT_THAT(told[0], HasSubstr("5 calls of rank 0 were lost"));
+}
+
 TEST_F(StoredAlertsTest, AFrontEndThatTakesOverTellsNoLossAgain) {
   put(window_packet(0, 0, 10, account_row(0, 1, 15, false, 5)));
   ASSERT_TRUE(store_->commit());

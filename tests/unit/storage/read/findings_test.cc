@@ -150,6 +150,19 @@ TEST(Findings, SayWhoWaitsForWhomAndThatItIsAnEstimate) {
             " because it computes longest");
 }
 
+TEST(Findings, PreferAWaitForTheSlowestRankToOneThatFollowsFromIt) {
+  Activity activity;
+  activity.ranks = {rank_of(0, 3), rank_of(1, 3), rank_of(2, 9.9), rank_of(3, 3)};
+  activity.waits = {{WorldId{0}, Rank{0}, Rank{1}, 6'500'000'000, 40},
+                    {WorldId{0}, Rank{3}, Rank{2}, 6'000'000'000, 40}};
+  Findings found = make_findings(activity);
+  ASSERT_NE(find(found, FindingKind::kWait), nullptr);
+  EXPECT_EQ(find(found, FindingKind::kWait)->peer, Rank{2});
+  activity.waits[1].time_ns = 1'500'000'000;  // Much shorter.
+  found = make_findings(activity);
+  EXPECT_EQ(find(found, FindingKind::kWait)->peer, Rank{1});
+}
+
 TEST(Findings, NameManySmallMessagesOnlyIfTheyCostTime) {
   Activity activity;
   for (std::uint32_t i = 0; i < 2; ++i) activity.ranks.push_back(rank_of(i, 5));

@@ -1,13 +1,17 @@
-// The overview: the run, the account, alerts, time in MPI, waits, functions, services and losses.
+// The overview: the findings, the run, the account, alerts, time in MPI, waits, functions, services and losses.
 
 import type { Alert, Alerts, Overview, WorldShare } from "../answers.ts";
 import { ChosenTime } from "../chosen_time.ts";
 import { el, empty, fill, type Child } from "../dom.ts";
 import { bytes, count, date, duration, estimate, kNone, moment, percent, plural, rate } from "../format.ts";
+import { findings } from "../overview/findings.ts";
+import { OverTime } from "../overview/over_time.ts";
 import { meter, metered } from "../spark.ts";
 import { Table } from "../table.ts";
 import { underWay } from "../under_way.ts";
 import type { Page, View } from "../view.ts";
+
+import "../overview/overview.css";
 
 function card(title: string, id: string, ...inside: Child[]): HTMLElement {
   return el("section", { class: "card", id, "aria-label": title }, el("h2", {}, title), ...inside);
@@ -166,6 +170,7 @@ export const overview: View = {
     const found = el("div", {}, el("p", { class: "faint" }, "Asking …"));
     const alerts = card("Alerts", "found", found);
     const time = new ChosenTime(page);
+    const overTime = new OverTime(page);
     return {
       refresh() {
         time.refresh();
@@ -179,6 +184,7 @@ export const overview: View = {
           kServices.show(answer.services);
           kLosses.show(answer.losses);
           fill(root, el("div", { class: "cards" },
+            card("Findings", "findings", ...findings(answer.findings, page)),
             el("div", { class: "column" }, account(answer), alerts,
               answer.under_way.length > 0 && card(
                 `Under way: ${plural(answer.under_way_in_all, "call has", "calls have")} not returned`, "under_way",
@@ -189,6 +195,7 @@ export const overview: View = {
                 ? [waiting.element]
                 : [empty("No rank has waited for another one.", "Collectives are in the functions and the ranks.")])),
               answer.services.length > 0 && card("Services", "services", kServices.element)),
+            overTime.element,
             facts(answer),
             card("Time in MPI", "share", ...(time.isSelected ? [time.shares] : answer.shares.length > 0
               ? answer.shares.map((share) => shareOf(share, page))
@@ -201,8 +208,9 @@ export const overview: View = {
                 el("a", { href: page.link({ view: "functions" }) }, `all ${count(answer.functions_in_all)}`)),
             answer.losses.length > 0 && card("What is missing", "losses", kLosses.element)));
         });
+        overTime.refresh();
       },
-      unmount() {},
+      unmount: () => overTime.unmount(),
     };
   },
 };

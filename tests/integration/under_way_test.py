@@ -17,18 +17,23 @@ SECOND = 10**9
 # A window, the commit after it, and the second that a busy machine may take. Where it takes longer, the next look counts.
 LATE_NS = SECOND // 4 + SECOND
 LOOKS = 5
+REST_S = 8
+
+
+def threads_of(pid):
+    return len(os.listdir(f"/proc/{pid}/task"))
 
 
 class Hang:
-    """A job of which all ranks but 0 wait in MPI_Recv for HANG_S seconds or longer, until end()."""
+    """A job of which all ranks but 0 wait in MPI_Recv for HANG_S seconds or longer, until end(); after a rest."""
 
-    def __init__(self, test, library, detail):
+    def __init__(self, test, library, detail, rest=0):
         """Starts the job in a store of its own. `test` is a WholeSystemTest."""
         self.library, self.detail = library, detail
         self.store = Store(test.folder / f"{library}-{detail}.db")
         self.prefix = test.folder / f"{library}-{detail}"
         self.job = test.start("run", "--store", self.store.path, "--detail", detail, "--",
-                              *mpirun(library, RANKS, "hang", HANG_S, self.prefix))
+                              *mpirun(library, RANKS, "hang", HANG_S, self.prefix, rest))
 
     def wait(self):
         """Returns when all ranks but 0 wait. self.began then has each one's time, of the run."""
@@ -219,6 +224,31 @@ class UnderWayTest(WholeSystemTest):
         self.assertRegex(self.xylem("report", hang.store.path).stdout, r"(?m)^ +2  MPI_Recv .* the rank ended in it$")
         self.assertEqual(hang.store.rows("SELECT * FROM under_way WHERE rank = 2"), [])
         self.assert_nothing_left()
+
+    def test_calls_after_a_rest_are_shown_as_soon_as_others(self):
+        """The agent sleeps after 2 s without calls."""
+        hang = Hang(self, "mpich", "profile", rest=REST_S)
+        agent = wait_until(self.agent_that_sleeps, "the agent sleeps")
+        hang.wait()
+        for looks_left in reversed(range(LOOKS)):
+            wait_until(lambda: hang.store.rows("SELECT * FROM under_way"), "a call is shown")
+            try:
+                self.assert_true_now(hang)
+                break
+            except AssertionError:
+                if looks_left == 0:
+                    raise
+        self.assertEqual(threads_of(agent), 1, "the agent still sleeps")
+        out, errors = hang.end()
+        self.assertEqual(hang.job.returncode, 0, errors + out)
+        self.assert_true_afterwards(hang)
+        self.assert_adds_up(hang.store)
+        self.assert_nothing_left()
+
+    def agent_that_sleeps(self):
+        """The worker of an agent, which has a second thread while it sleeps."""
+        return next((pid for pid, command in self.own_processes().items()
+                     if "xylem-backend" in command and threads_of(pid) == 2), None)
 
     def test_windows(self):
         self.assert_hangs_are_true("profile")

@@ -1,8 +1,11 @@
 /* A job that hangs for a while: rank 0 computes, and all others wait for its message.
  *
- *   hang SECONDS PREFIX     Each rank but 0 writes the times of CLOCK_MONOTONIC just before and
- * just after its receive into PREFIX.RANK, each in a line, as soon as it knows it. Rank 0 computes
- * for at least so many seconds, and until there is a file PREFIX.end.
+ *   hang SECONDS PREFIX [REST]
+ *
+ * All ranks meet, and make no call for REST seconds. Then each rank but 0 writes the times of
+ * CLOCK_MONOTONIC just before and just after its receive into PREFIX.RANK, each in a line, as soon
+ * as it knows it. Rank 0 computes for at least so many seconds, and until there is a file
+ * PREFIX.end.
  */
 
 #include <mpi.h>
@@ -26,6 +29,7 @@ int main(int count, char** arguments) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Barrier(MPI_COMM_WORLD);
+  if (count > 3) sleep((unsigned)atoi(arguments[3]));
   if (rank == 0) {
     const long long end = now() + ns;
     snprintf(path, sizeof path, "%s.end", arguments[2]);

@@ -7,8 +7,8 @@
  *   paced idle SECONDS               sleeps between MPI_Init and MPI_Finalize
  *   paced mark COUNT MEAN_MS REPORT  rank 0 makes COUNT calls of MPI_Sendrecv to itself, with
  *                                    random pauses, 0 to twice the mean, between them
- *   paced burst COUNT REST_MS CALLS  COUNT times: sleeps, then makes CALLS calls of MPI_Comm_rank as
- *                                    fast as it can
+ *   paced burst COUNT REST_MS CALLS  COUNT times: sleeps, then makes CALLS calls of MPI_Comm_rank
+ *                                    as fast as it can
  *   paced wake PERIOD_MS SECONDS     no MPI: wakes up so often and reads a file of /proc, which is
  *                                    the least that anything does which samples a host
  *

@@ -23,6 +23,8 @@ class RunViewTest : public StoredRun {
  protected:
   RunViewTest() : StoredRun(facts()) {}
 
+  static constexpr FunctionId kImmediateSend{3};
+
   static RunFacts facts() {
     RunFacts facts;
     facts.run_id = "run";
@@ -41,8 +43,10 @@ class RunViewTest : public StoredRun {
     for (std::uint32_t leaf = 0; leaf < hosts; ++leaf) {
       wire::Registration registration;
       registration.host = "node" + std::to_string(leaf);
-      registration.functions = {
-          {kSend, "MPI_Send", 1}, {kReceive, "MPI_Recv", 1}, {kWaitall, "MPI_Waitall", 3}};
+      registration.functions = {{kSend, "MPI_Send", 1},
+                                {kReceive, "MPI_Recv", 1},
+                                {kWaitall, "MPI_Waitall", 3},
+                                {kImmediateSend, "MPI_Isend", 1}};
       for (std::uint32_t lane = 1; lane <= each; ++lane) {
         registration.processes.push_back(
             process_row(lane, leaf * each + lane - 1, 1, hosts * each));
@@ -116,7 +120,23 @@ TEST_F(RunViewTest, AGridHasACellForEachRankAndWindowWhereTheyFit) {
 
   EXPECT_THAT(good(run.ranks({.value = RankValue::kCalls})).cells, ElementsAre(4, 0, 0, 0, 0, 5));
   EXPECT_THAT(good(run.ranks({.value = RankValue::kBytes})).cells, ElementsAre(32, 0, 0, 0, 0, 40));
-  EXPECT_THAT(good(run.ranks({.value = RankValue::kWait})).cells, ElementsAre(1000, 0, 0, 0, 0, 0));
+  EXPECT_THAT(good(run.ranks({.value = RankValue::kWait})).cells,
+              ElementsAre(4000, 0, 0, 0, 0, 5000));
+}
+
+TEST_F(RunViewTest, ARankThatIsInAReceiveAllTheTimeIsWaitingAllTheTime) {
+  put_world(1, 2);
+  auto receiving = profile_row(0, 1, 1, kReceive);
+  receiving.time_ns = static_cast<std::uint64_t>(kWindow);
+  put_window(0, 0, {receiving, profile_row(0, 2, 1, kImmediateSend)});
+  RunView run = view();
+  EXPECT_THAT(good(run.ranks({.value = RankValue::kWait})).cells,
+              ElementsAre(static_cast<std::uint64_t>(kWindow), 0));
+  // Before version 18 of the schema, summaries did not count it.
+  ASSERT_TRUE(store_->commit());
+  change_file(path_, "PRAGMA user_version = 17");
+  RunView old = view();
+  EXPECT_THAT(good(old.ranks({.value = RankValue::kWait})).cells, ElementsAre(0, 0));
 }
 
 TEST_F(RunViewTest, AGridIsReducedByWholeWindowsAndWholeGroupsOfRanks) {

@@ -44,6 +44,8 @@ Questions to begin with:
   SELECT source, destination, bytes, messages FROM comm_matrix ORDER BY bytes DESC LIMIT 10;
   -- Who waits for whom?
   SELECT rank, peer, time_ns/1e6 AS ms FROM wait_matrix ORDER BY ms DESC LIMIT 10;
+  -- Who causes waiting (--detail trace)?
+  SELECT root_rank, sum(time_ns)/1e6 AS ms FROM wait_state GROUP BY root_rank ORDER BY ms DESC;
   -- The longest calls (--detail trace):
   SELECT world, rank, function, begin_ns, end_ns - begin_ns AS ns, peer, bytes
     FROM event ORDER BY ns DESC LIMIT 10;
@@ -223,7 +225,8 @@ int print_schema(storage::RunFile& run, std::ostream& out, std::ostream& err) {
   // Views come first, since scripts may rely on them. Tables follow.
   const auto rows = run.rows(
       "SELECT s.type, s.name, group_concat(c.name, ', ') FROM (SELECT type, name FROM sqlite_schema"
-      " WHERE type IN ('table', 'view') UNION ALL VALUES('view', 'event'), ('view', 'completion'))"
+      " WHERE type IN ('table', 'view') UNION ALL VALUES('view', 'event'), ('view', 'completion'),"
+      " ('view', 'message'), ('view', 'wait_state'), ('view', 'wait_coverage'))"
       " s, pragma_table_info(s.name) c GROUP BY s.type, s.name ORDER BY s.type = 'table', s.name");
   if (!rows) return fail(err, rows.error().message, kExitFailure);
   std::string type;

@@ -289,12 +289,18 @@ ALTER TABLE process ADD COLUMN called_ns INTEGER;
 )sql");
 }
 
-constexpr std::array<Migration, 17> kMigrations = {
+/// Since this version, blocking sends and receives count as waiting (storage/summary_internal.h).
+/// The store makes the summaries again.
+void drop_summaries(Connection& file) {
+  file.execute("DELETE FROM window_summary; DELETE FROM window_span; DELETE FROM summary_state");
+}
+
+constexpr std::array<Migration, 18> kMigrations = {
     make_first_tables,        add_notices,         add_lost_messages,    add_succession,
     add_closed_counts,        add_history_of_tree, add_clock_of_process, add_services,
     add_reason_of_node,       add_summaries,       add_alerts,           add_streams,
     add_index_of_host_values, add_given_up_calls,  add_unwatched_ranks,  add_subject_of_alert,
-    add_calls_under_way};
+    add_calls_under_way,      drop_summaries};
 
 }  // namespace
 

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "storage/call_roles.h"
 #include "wire/packet.h"
 #include "wire/profile.h"
 
@@ -51,10 +52,17 @@ constexpr Nanos floor_to(Nanos at, Nanos unit) {
   return at - (over < 0 ? over + unit : over);
 }
 
-/// True for classes of functions that wait for other ranks.
-inline bool is_waiting(std::string_view function_class) {
+/// The rule of files before this version of the schema: blocking sends and receives did not count.
+/// Summaries in the file follow it, so queries on such files must too.
+constexpr std::int64_t kBlockingCallsWaitSince = 18;
+inline bool is_waiting_by_class(std::string_view function_class) {
   return function_class == "completion" || function_class == "collective" ||
          function_class == "probe";
+}
+/// True for functions whose time counts as waiting for other ranks: completions, collectives,
+/// probes, and blocking sends and receives. Polling with MPI_Test or MPI_Iprobe counts too.
+inline bool is_waiting(std::string_view function, std::string_view function_class) {
+  return is_waiting_by_class(function_class) || may_wait(role_of(function, function_class));
 }
 
 /// Counts of durations by powers of two, like wire::LogHistogram. Only buckets that are not empty

@@ -301,6 +301,7 @@ void write_wait_summary(Json& json, const storage::WaitSummary& waits) {
   json.array("wait_states", waits.rows,
              [&](const storage::WaitState& wait) { write_wait_state(json, wait); });
   json.field("wait_states_in_all", waits.rows_in_all);
+  json.field("wait_fault", waits.fault.empty() ? std::nullopt : std::optional(waits.fault));
 }
 
 void write_call_under_way(Json& json, const storage::CallUnderWay& call) {

@@ -187,9 +187,11 @@ std::string ranks(const ReportPageValues& values) {
   std::string html = "<h2>Share of time in MPI: ranks over time, world 0</h2>\n" +
                      heat_map(map_of(mpi, "share of time in MPI, ranks over time")) + axis +
                      heat_legend("0 %", "100 %");
-  html += "<h2>Share of time waiting: in completions, collectives and probes</h2>\n" +
-          heat_map(map_of(values.wait, "share of time waiting, ranks over time")) + axis +
-          heat_legend("0 %", "100 %") + "<h2>Ranks</h2>\n";
+  html +=
+      "<h2>Share of time waiting: in blocking sends and receives, completions, collectives, "
+      "probes</h2>\n" +
+      heat_map(map_of(values.wait, "share of time waiting, ranks over time")) + axis +
+      heat_legend("0 %", "100 %") + "<h2>Ranks</h2>\n";
   std::vector<std::vector<Cell>> rows;
   const bool about = mpi.scope.estimated;
   for (std::size_t i = 0; i < std::min(mpi.rows.size(), values.wait.rows.size()); ++i) {

@@ -279,7 +279,10 @@ std::string wait_states_text(const Report& report) {
 // From the sums of windows. They know the time of a call, but not when its message was sent.
 std::string waits_text(const Report& report) {
   if (report.wait_states.is_known()) return wait_states_text(report);
-  if (report.waits.empty()) return {};
+  const std::string fault = report.wait_states.fault.empty()
+                                ? ""
+                                : "\nThe events cannot be read: " + report.wait_states.fault + '\n';
+  if (report.waits.empty()) return fault;
   const bool worlds = report.worlds_in_all > 1;
   TextColumns columns(
       {{"rank", kRight}, {"waits for", kRight}, {"time", kRight}, {"calls", kRight}});
@@ -288,7 +291,8 @@ std::string waits_text(const Report& report) {
     columns.add({world + count_text(raw(wait.rank)), world + count_text(raw(wait.peer)),
                  duration_text(wait.time_ns), count_text(wait.calls)});
   }
-  return fmt::format(
+  return fault +
+         fmt::format(
              "\nWaits, an estimate: the whole time of calls that received from a rank{}\n"
              "  They took {} of the time in MPI. Sends and collectives are not in it; `--detail"
              " trace` analyses them.\n",

@@ -226,9 +226,9 @@ std::vector<Line> help_lines() {
       "",
       "Shares of functions are of the time in MPI of all ranks, those of ranks of the",
       "time in which a rank was watched, over its threads. A rank's bar: waiting (in",
-      "completions, collectives, probes), then other MPI. In call: how long a rank has",
-      "been in a call that has not returned, which, and the other rank. ~ is an estimate:",
-      "not all calls of that function were timed.",
+      "blocking calls, completions, collectives, probes), then other MPI. In call: how",
+      "long a rank has been in a call that has not returned, which, and the other rank.",
+      "~ is an estimate: not all calls of that function were timed.",
   };
   std::vector<Line> lines;
   lines.reserve(std::size(kHelp));

@@ -16,7 +16,7 @@ void CollectiveMatcher::add_member(std::uint32_t world, std::uint32_t comm, Proc
   const std::uint32_t number = communicator(world, comm);
   Communicator& of = communicators_[number];
   if (process >= memberships_.size()) memberships_.resize(process + 1);
-  memberships_[process].push_back({comm, number, static_cast<std::uint32_t>(of.passed.size())});
+  memberships_[process][comm] = {number, static_cast<std::uint32_t>(of.passed.size())};
   of.passed.push_back(-1);
   of.expected = std::max<std::uint64_t>(of.expected, of.passed.size());
 }
@@ -46,11 +46,9 @@ void CollectiveMatcher::pass(Communicator& of, std::int64_t& passed, std::int64_
 bool CollectiveMatcher::arrive(ProcessIndex process, std::uint32_t comm, std::uint32_t number,
                                const Arrival* arrival) {
   if (process >= memberships_.size()) return false;
-  auto& memberships = memberships_[process];
-  const auto found = std::ranges::find(memberships, comm, &Membership::comm);
-  if (found == memberships.end()) return false;
-  const Membership membership = *found;
-  std::iter_swap(found, memberships.begin());  // The next call is probably on the same one.
+  const auto found = memberships_[process].find(comm);
+  if (found == memberships_[process].end()) return false;
+  const Membership membership = found->second;
   Communicator& of = communicators_[membership.communicator];
   if (of.passed[membership.member] >= std::int64_t{number}) return false;
   pass(of, of.passed[membership.member], number);
@@ -75,7 +73,7 @@ bool CollectiveMatcher::arrive(ProcessIndex process, std::uint32_t comm, std::ui
 
 void CollectiveMatcher::leave(ProcessIndex process) {
   if (process >= memberships_.size()) return;
-  for (const Membership& membership : memberships_[process]) {
+  for (const auto& [comm, membership] : memberships_[process]) {
     Communicator& of = communicators_[membership.communicator];
     pass(of, of.passed[membership.member], std::numeric_limits<std::int64_t>::max());
   }

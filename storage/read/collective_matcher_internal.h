@@ -56,7 +56,6 @@ class CollectiveMatcher {
     std::map<std::int64_t, Collective> open;
   };
   struct Membership {
-    std::uint32_t comm = 0;
     std::uint32_t communicator = 0, member = 0;
   };
   using Open = std::map<std::int64_t, Collective>::iterator;
@@ -69,7 +68,7 @@ class CollectiveMatcher {
   Sink& sink_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;  // By world and comm.
   std::vector<Communicator> communicators_;
-  std::vector<std::vector<Membership>> memberships_;  // By process.
+  std::vector<std::unordered_map<std::uint32_t, Membership>> memberships_;  // By process, comm.
   std::size_t arrivals_ = 0;
 };
 

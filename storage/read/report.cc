@@ -320,7 +320,9 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   report.under_way_in_all = under_way.in_all;
   read_waits(inquiry, limits.waits, report);
   if (limits.wait_states != 0) {
-    report.wait_states = read_wait_summary(inquiry, limits.wait_states);
+    auto waits = read_wait_summary(run, limits.wait_states);
+    if (!waits) return unexpected(waits.error());
+    report.wait_states = *std::move(waits);
   }
   report.losses = read_losses(inquiry, limits.losses);
   read_services(inquiry, limits.host_loads, report);

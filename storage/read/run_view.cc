@@ -328,9 +328,11 @@ Result<HostTable> RunView::hosts() {
 }
 
 Result<Waits> RunView::waits(std::uint64_t limit) {
-  return answer_of<Waits>(*run_, [limit](ViewReader& reader, Waits& waits) {
+  return answer_of<Waits>(*run_, [this, limit](ViewReader& reader, Waits& waits) {
     if (!reader.check("most", limit, kMaxWaits)) return;
-    waits.summary = read_wait_summary(reader.inquiry, limit);
+    auto summary = read_wait_summary(*run_, limit);
+    if (!summary) return reader.fail(summary.error().code, summary.error().message);
+    waits.summary = *std::move(summary);
   });
 }
 

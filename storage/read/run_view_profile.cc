@@ -91,8 +91,12 @@ class GridSums {
         rows_(rows),
         rank_of_(rank_of),
         grid_(grid) {
+    const bool is_old =
+        integer_of(reader.inquiry.ask_one("PRAGMA user_version", 1)[0]) < kBlockingCallsWaitSince;
     for (const auto& [id, function] : reader.functions()) {
-      if (is_waiting(function.function_class)) waiting_.insert(id);
+      const bool waits = is_old ? is_waiting_by_class(function.function_class)
+                                : is_waiting(function.name, function.function_class);
+      if (waits) waiting_.insert(id);
     }
   }
 

@@ -52,7 +52,7 @@ struct TimeRange {
 /// The quantity in a cell of a grid. It is summed over the windows that begin in the cell.
 enum class RankValue {
   kMpi,    ///< Time in MPI, ns.
-  kWait,   ///< Time in calls that wait for others (completions, collectives, probes), ns.
+  kWait,   ///< Time in calls that wait for others (is_waiting() of summaries), ns.
   kBytes,  ///< Payload of all calls, bytes.
   kCalls,
 };

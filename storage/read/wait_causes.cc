@@ -3,6 +3,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/saturating.h"
 #include "storage/read/wait_causes_internal.h"
 
 namespace xylem::storage {
@@ -20,10 +21,11 @@ std::size_t WaitCauses::RowHash::operator()(const RowKey& key) const noexcept {
   return static_cast<std::size_t>(mixed * 0x94d049bb133111ebull >> 16);
 }
 
-void WaitCauses::add(ThreadOf waiting, std::uint32_t function, const std::vector<WaitSpan>& spans) {
+void WaitCauses::add(ThreadOf waiting, std::uint32_t function, Nanos end_ns,
+                     const std::vector<WaitSpan>& spans) {
   if (spans.empty()) return;
   waits_.push_back({waiting, function, static_cast<std::uint32_t>(spans.size()), spans_.size(),
-                    spans.front().begin_ns, spans.back().end_ns});
+                    spans.front().begin_ns, spans.back().end_ns, end_ns});
   spans_.insert(spans_.end(), spans.begin(), spans.end());
 }
 
@@ -40,7 +42,12 @@ void WaitCauses::follow(Nanos known) {
   const auto left = static_cast<std::size_t>(waits_.end() - due);
   if (left > max_kept_) {
     std::sort(due, waits_.end(), [&](const Wait& a, const Wait& b) { return order(a) < order(b); });
+    const auto forced = due;
     due += static_cast<std::ptrdiff_t>(left - max_kept_ / 2);
+    std::for_each(forced, due, [this](const Wait& wait) {
+      Nanos& sum = unfollowed_[processes_[wait.thread.process].world];
+      sum = saturating_add(sum, saturating_subtract(wait.end_ns, wait.begin_ns));
+    });
   }
   std::for_each(waits_.begin(), due, [this](const Wait& wait) { follow_one(wait); });
   compact({due, waits_.end()});
@@ -65,6 +72,8 @@ void WaitCauses::follow_one(const Wait& wait) {
   ++calls_;
   History& own = histories_[wait.thread];
   for (std::size_t i = 0; i < wait.count; ++i) follow_span(wait, spans_[wait.first + i], own);
+  const bool is_in_history = !own.parts.empty() && own.parts.back().end_ns == wait.end_ns;
+  if (is_in_history) own.parts.back().end_ns = wait.call_end_ns;
 }
 
 // The parts of the span in which the cause waited have the root cause of that wait. In the rest the
@@ -97,12 +106,12 @@ void WaitCauses::add_part(const Wait& wait, const WaitSpan& span, Nanos begin, N
   if (begin >= end) return;
   const Process& process = processes_[wait.thread.process];
   const std::uint32_t cause = processes_[span.cause.process].rank;
-  // Only clocks that differ can make a circle. Nobody is the reason of his own wait.
+  // Only clocks that differ can make a circle. A rank is not the cause of its own wait.
   if (root == process.rank) root = cause;
   RowKey key{process.world, process.rank, cause, root, wait.function, span.kind};
   if (rows_.size() >= kMaxWaitRows && !rows_.contains(key)) key.cause = key.root = kManyRanks;
   Sum& sum = rows_[key];
-  sum.time_ns += end - begin;
+  sum.time_ns = saturating_add(sum.time_ns, saturating_subtract(end, begin));
   if (sum.latest_call != calls_) ++sum.calls;
   sum.latest_call = calls_;
   // A part that is not in order comes from clocks that differ; it is not in the history.

@@ -29,8 +29,10 @@ struct WaitSpan {
 
 /// Keeps each wait until everything that it may depend on is known: the waits of its causes that
 /// end before it does. A wait of a cause ends before the cause does what ends the wait, so waits
-/// are followed in the order of their ends. Then a wait is kept as part of the history of its
-/// thread, as long as later waits may refer to it. Not thread-safe.
+/// are followed in the order of their ends. Until its call returns, a thread counts as waiting for
+/// the last cause: the message is on its way, or the thread has not got a processor yet. Then a
+/// wait is kept as part of the history of its thread, as long as later waits may refer to it. Not
+/// thread-safe.
 class WaitCauses {
  public:
   struct Process {
@@ -41,8 +43,10 @@ class WaitCauses {
 
   void add_process(Process process) { processes_.push_back(process); }
 
-  /// A call has waited. The spans do not overlap and are in the order of time.
-  void add(ThreadOf waiting, std::uint32_t function, const std::vector<WaitSpan>& spans);
+  /// A call that ended at `end_ns` has waited. The spans do not overlap and are in the order of
+  /// time.
+  void add(ThreadOf waiting, std::uint32_t function, Nanos end_ns,
+           const std::vector<WaitSpan>& spans);
 
   /// All waits that begin before `known` have been added. Follows those that end by then, and
   /// forgets the history that no later wait can refer to. If too many waits are kept, follows more.
@@ -53,7 +57,7 @@ class WaitCauses {
 
   /// The rows so far, the longest first.
   std::vector<WaitState> rows(const std::vector<WaitFunction>& functions) const;
-  /// Time by world whose root cause was not followed to its end.
+  /// Time by world whose root cause was perhaps not followed to its end.
   const std::unordered_map<std::uint32_t, Nanos>& unfollowed() const { return unfollowed_; }
 
  private:
@@ -65,6 +69,7 @@ class WaitCauses {
     std::uint32_t count = 0;  // Of spans.
     std::size_t first = 0;
     Nanos begin_ns = 0, end_ns = 0;
+    Nanos call_end_ns = 0;
   };
   struct Part {  // Of a thread's history.
     Nanos begin_ns = 0, end_ns = 0;

@@ -15,6 +15,9 @@ namespace {
 constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 /// After this number of events, or of calls in flight, waits are followed to their causes.
 constexpr std::size_t kBatch = 1u << 16;
+/// A smaller message in an MPI_Sendrecv is taken as buffered. MPI libraries buffer at least so
+/// much.
+constexpr std::uint64_t kSurelyBuffered = 1024;
 /// Threads of a hostile file may have any number.
 constexpr std::uint32_t kMaxThread = 63;
 
@@ -123,6 +126,10 @@ struct WaitAnalysis::State final : MessageSink, CollectiveMatcher::Sink {
   void explain(const std::vector<CollectiveMatcher::Arrival>& arrivals);
   void explain_root(const std::vector<CollectiveMatcher::Arrival>& arrivals, CallRole role);
   void decide(OpenCall& call);
+  /// An MPI_Sendrecv may return after the post because of its receive.
+  bool may_wait_for_receiver(const OpenCall& call, const MessageHalf& send) const {
+    return functions[call.function].role != CallRole::kSendReceive || send.bytes >= kSurelyBuffered;
+  }
   void settle_if_decided(OpenCall& call) {
     if (call.pending == 0 && !call.is_gathering) settle(call);
   }
@@ -274,7 +281,7 @@ void WaitAnalysis::State::pair(const MessageHalf& send, const MessageHalf& recei
   if (call == nullptr) return;
   if (!receive.posted_ns) {
     call->lacks = NotAnalysed::kMissing;
-  } else if (*receive.posted_ns <= call->end_ns) {
+  } else if (*receive.posted_ns <= call->end_ns && may_wait_for_receiver(*call, send)) {
     call->reasons.push_back({*receive.posted_ns,
                              {receive.process, std::min(receive.posting_thread, kMaxThread)},
                              WaitKind::kLateReceiver});
@@ -376,10 +383,10 @@ void WaitAnalysis::State::settle(OpenCall& call) {
     const Nanos until = std::min(reason.until, call.end_ns);
     if (until <= at) continue;
     spans.push_back({at, until, reason.cause, reason.kind});
-    coverage.waiting_ns = saturating_add(coverage.waiting_ns, until - at);
+    coverage.waiting_ns = saturating_add(coverage.waiting_ns, saturating_subtract(until, at));
     at = until;
   }
-  causes.add(call.thread, call.function, spans);
+  causes.add(call.thread, call.function, call.end_ns, spans);
   calls.close(call);
 }
 

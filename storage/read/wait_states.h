@@ -19,14 +19,16 @@
 // No wait is longer than its call. If a call waits for several messages, it is charged for them in
 // the order in which they stopped being the reason: two messages that are sent 0.16 s and 4.19 s
 // after an MPI_Waitall began cost 0.16 s and 4.03 s. An MPI_Sendrecv is charged for its receive
-// first. Only if it lasted until its own message's receive was posted, later, the rest is charged
-// for its send.
+// first. Only if it lasted until the receive of its own message was posted, later, the rest is
+// charged for its send. A message of less than 1 KiB is taken as buffered there.
 //
 // The direct cause of a wait may have waited itself. The root cause is found by following the
 // causes: at each moment of a wait, if the thread that causes it is in a wait state at this moment,
 // the cause of that wait state is followed, until a thread is not waiting. So in a ring with one
 // slow rank, the slow rank is the root cause of the waits of all others. One wait may have several
-// root causes, one after another.
+// root causes, one after another. Until its call returns, a thread that has waited counts as
+// waiting for the last cause here, because its message is on its way. The time in which a thread
+// computes is its own, also if it began to compute late because of another rank.
 //
 // Not analysed: collectives that do not block and the waits for them; the sends that MPI_Wait and
 // its relatives complete; partitioned communication; MPI_Scan, MPI_Exscan and collectives on
@@ -41,7 +43,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
-#include "storage/read/call_roles.h"
+#include "storage/call_roles.h"
 #include "storage/read/message_matcher.h"
 #include "wire/chunk.h"
 
@@ -97,8 +99,8 @@ struct WaitCoverage {
   Part analysed;  ///< The blocking calls whose waits are completely known.
   std::array<Part, kNotAnalysedReasons> not_analysed{};  ///< The others, by NotAnalysed.
   Nanos waiting_ns = 0;                                  ///< Sum of the world's wait states.
-  /// Waiting time whose root cause could not be followed to its end, because too many waits were
-  /// in flight. Its root cause is its direct cause.
+  /// Waiting time whose root cause was perhaps not followed to its end, because too many waits were
+  /// in flight. Its root cause may be a rank that waited itself.
   Nanos unfollowed_ns = 0;
   /// Share of the blocking time that is analysed, 0 to 1; 0 without blocking time.
   double share() const;
@@ -125,8 +127,8 @@ struct WaitFunction {
 ///
 /// To limit the memory, add the events of all processes in the order of time, and call promise()
 /// for all processes now and then. The memory is then that of the messages, collectives and calls
-/// in flight, and of the waits since the begin of the oldest call in flight, at most about 200 MB.
-/// Not thread-safe.
+/// in flight, and of the waits since the begin of the oldest call in flight. The waits and the rows
+/// take at most about 300 MB. Not thread-safe.
 class WaitAnalysis {
  public:
   explicit WaitAnalysis(std::vector<WaitFunction> functions);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/saturating.h"
+#include "storage/read/inquiry_internal.h"
 #include "storage/read/wait_summary_internal.h"
 
 namespace xylem::storage {
@@ -52,9 +53,7 @@ std::vector<Rank> longest_of(Inquiry& inquiry, const WaitSummary::Cause& cause) 
   return ranks;
 }
 
-}  // namespace
-
-WaitSummary read_wait_summary(Inquiry& inquiry, std::size_t limit) {
+WaitSummary read(Inquiry& inquiry, std::size_t limit) {
   WaitSummary summary;
   if (inquiry.ask("SELECT 1 FROM event_chunk LIMIT 1").empty()) return summary;
   summary.worlds = read_coverage(inquiry);
@@ -88,6 +87,18 @@ WaitSummary read_wait_summary(Inquiry& inquiry, std::size_t limit) {
     state.calls = count_of(row[6]);
     if (!is_null(row[7])) state.root_rank = id_of<Rank>(row[7]);
   }
+  return summary;
+}
+
+}  // namespace
+
+Result<WaitSummary> read_wait_summary(RunFile& run, std::size_t limit) {
+  Inquiry inquiry(run);
+  WaitSummary summary = read(inquiry, limit);
+  if (!inquiry.failure) return summary;
+  if (inquiry.failure->code != Code::kCorrupt) return unexpected(*std::move(inquiry.failure));
+  summary = {};
+  summary.fault = inquiry.failure->message;
   return summary;
 }
 

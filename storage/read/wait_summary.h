@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "storage/read/wait_states.h"
@@ -26,6 +27,7 @@ struct WaitSummary {
   std::vector<WaitState> rows;  ///< The longest first.
   std::uint64_t rows_in_all = 0;
   std::vector<WaitCoverage> worlds;  ///< In the order of ids.
+  std::string fault;  ///< Why the events cannot be read: a chunk is damaged. Usually empty.
 
   /// The numbers of all worlds.
   WaitCoverage total() const;

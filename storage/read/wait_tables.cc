@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,7 @@ constexpr std::uint64_t kEventsOfPromise = 1u << 16;
 
 /// What the first pass learns about a process.
 struct Surveyed {
-  std::vector<std::uint32_t> comms;
+  std::set<std::uint32_t> comms;
   bool has_one_thread = true;
 };
 
@@ -36,8 +37,7 @@ Surveyed survey(EventStream& stream, ProcessIndex process) {
       thread = event.thread;
       if (event.comm == wire::kNoComm || event.comm == latest) continue;
       latest = event.comm;
-      if (std::ranges::find(found.comms, latest) == found.comms.end())
-        found.comms.push_back(latest);
+      found.comms.insert(latest);
     }
   });
   found.has_one_thread = found.has_one_thread || stream.processes()[process].has_one_thread;

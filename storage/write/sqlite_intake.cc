@@ -192,7 +192,7 @@ void SqliteIntake::store_function(LeafId leaf, const wire::FunctionRow& row) {
 void SqliteIntake::add_function(std::int64_t number, const wire::FunctionRow& row) {
   const char* const kind = wire::function_class_name(row.function_class);
   registration_.function.run(number, row.name, kind);
-  if (!is_waiting(kind) || !registration_.has_windows.first(number)) return;
+  if (!is_waiting(row.name, kind) || !registration_.has_windows.first(number)) return;
   registration_.has_windows.reset();
   summaries_.forget();
 }

@@ -76,7 +76,7 @@ Summarizer::Summarizer(Connection& c)
       newest_lower_(c,
                     "SELECT begin_ns FROM window_summary WHERE level = ? ORDER BY begin_ns DESC"
                     " LIMIT 1"),
-      waiting_(c, "SELECT id, class FROM function ORDER BY id"),
+      waiting_(c, "SELECT id, name, class FROM function ORDER BY id"),
       span_(c, "INSERT INTO window_span VALUES(?,?,?,?)"),
       summary_(c,
                "INSERT INTO window_summary(level, begin_ns, block, cells, functions, by_process)"
@@ -114,7 +114,8 @@ std::int64_t Summarizer::done(int level) {
 void Summarizer::read_waiting() {
   waiting_functions_.clear();
   for (bool more = waiting_.first(); more; more = waiting_.next()) {
-    if (is_waiting(waiting_.text(1))) waiting_functions_.push_back(waiting_.integer(0));
+    if (!is_waiting(waiting_.text(1), waiting_.text(2))) continue;
+    waiting_functions_.push_back(waiting_.integer(0));
   }
 }
 

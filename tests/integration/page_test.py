@@ -73,7 +73,9 @@ class Page(PageTest):
     def assert_ranks(self, page, store):
         """The table beside the map, for each value, and what the pointer says of a cell."""
         columns = {"mpi": "sum(time_ns)", "bytes": "sum(bytes)", "calls": "sum(calls)",
-                   "wait": "sum(time_ns) FILTER (WHERE class IN ('completion', 'collective', 'probe'))"}
+                   "wait": "sum(time_ns) FILTER (WHERE class IN ('completion', 'collective', 'probe') OR function IN"
+                           " ('MPI_Send', 'MPI_Ssend', 'MPI_Rsend', 'MPI_Recv', 'MPI_Mrecv', 'MPI_Sendrecv',"
+                           " 'MPI_Sendrecv_replace'))"}
         page.wait("document.querySelector('#view .legend') !== null", "the map is drawn")
         page.click("summary")
         for value, column in columns.items():

@@ -63,8 +63,14 @@ class ReportPage(WholeSystemTest):
             " GROUP BY 1 ORDER BY 1")])
         self.assertEqual(page.values["matrix"], list(store.rows(
             "SELECT sum(messages), sum(bytes) FROM comm_matrix")[0].values()))
-        self.assertEqual([r[1:4] + r[5:] for r in page.tables["waits"]], [list(r.values()) for r in store.rows(
-            "SELECT rank, peer, time_ns, calls FROM wait_matrix ORDER BY time_ns DESC, rank, peer LIMIT 10")])
+        self.assertEqual([r[1:2] + [int(r[2])] + r[3:5] for r in page.tables["wait_states"]], [list(r.values()) for r in
+            store.rows("SELECT rank, cause_rank, time_ns, calls FROM wait_state"
+                       " ORDER BY time_ns DESC, world, rank, cause_rank, root_rank, kind LIMIT 20")])
+        self.assertEqual([r[1:3] for r in page.tables["wait_causes"]], [list(r.values()) for r in store.rows(
+            "SELECT root_rank, sum(time_ns) FROM wait_state GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 20")])
+        self.assertEqual(page.values["wait_coverage"], [store.value(
+            f"SELECT time_ns FROM wait_coverage WHERE part = '{part}'") for part in ("waiting", "blocking")])
+        self.assertNotIn("waits", page.tables)
         self.assertEqual([r[0] for r in page.tables["hosts"]], [r["name"] for r in store.rows("SELECT name FROM host")])
         self.assertEqual(page.addresses, [], "it needs nothing else")
         self.assertNotIn("script", page.tags)

@@ -33,6 +33,8 @@ class ViewedRun : public StoredRun {
  protected:
   ViewedRun() : StoredRun(facts()) {}
 
+  static constexpr FunctionId kImmediateSend{3};
+
   static RunFacts facts() {
     RunFacts facts;
     facts.run_id = "run";
@@ -51,8 +53,10 @@ class ViewedRun : public StoredRun {
     for (std::uint32_t leaf = 0; leaf < hosts; ++leaf) {
       wire::Registration registration;
       registration.host = "node" + std::to_string(leaf);
-      registration.functions = {
-          {kSend, "MPI_Send", 1}, {kReceive, "MPI_Recv", 1}, {kWaitall, "MPI_Waitall", 3}};
+      registration.functions = {{kSend, "MPI_Send", 1},
+                                {kReceive, "MPI_Recv", 1},
+                                {kWaitall, "MPI_Waitall", 3},
+                                {kImmediateSend, "MPI_Isend", 1}};
       for (std::uint32_t lane = 1; lane <= each; ++lane) {
         registration.processes.push_back(
             process_row(lane, leaf * each + lane - 1, 1, hosts * each));

@@ -53,7 +53,23 @@ TEST_F(RunViewTest, AGridHasACellForEachRankAndWindowWhereTheyFit) {
 
   EXPECT_THAT(good(run.ranks({.value = RankValue::kCalls})).cells, ElementsAre(4, 0, 0, 0, 0, 5));
   EXPECT_THAT(good(run.ranks({.value = RankValue::kBytes})).cells, ElementsAre(32, 0, 0, 0, 0, 40));
-  EXPECT_THAT(good(run.ranks({.value = RankValue::kWait})).cells, ElementsAre(1000, 0, 0, 0, 0, 0));
+  EXPECT_THAT(good(run.ranks({.value = RankValue::kWait})).cells,
+              ElementsAre(4000, 0, 0, 0, 0, 5000));
+}
+
+TEST_F(RunViewTest, ARankThatIsInAReceiveAllTheTimeIsWaitingAllTheTime) {
+  put_world(1, 2);
+  auto receiving = profile_row(0, 1, 1, kReceive);
+  receiving.time_ns = static_cast<std::uint64_t>(kWindow);
+  put_window(0, 0, {receiving, profile_row(0, 2, 1, kImmediateSend)});
+  RunView run = view();
+  EXPECT_THAT(good(run.ranks({.value = RankValue::kWait})).cells,
+              ElementsAre(static_cast<std::uint64_t>(kWindow), 0));
+  // Before version 18 of the schema, summaries did not count it.
+  ASSERT_TRUE(store_->commit());
+  change_file(path_, "PRAGMA user_version = 17");
+  RunView old = view();
+  EXPECT_THAT(good(old.ranks({.value = RankValue::kWait})).cells, ElementsAre(0, 0));
 }
 
 TEST_F(RunViewTest, AGridIsReducedByWholeWindowsAndWholeGroupsOfRanks) {

@@ -6,11 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <random>
 #include <string>
 #include <tuple>
 #include <vector>
+
+#include "storage/read/wait_causes_internal.h"
 
 namespace xylem::storage {
 namespace {
@@ -74,6 +77,7 @@ class Program {
     made.event.end_ns = end;
     made.event.comm = 0;
     made.event.tag = 1;
+    made.event.bytes = 1024;
     return made;
   }
   Recorded& message(std::uint32_t rank, std::uint32_t function, std::uint8_t flag,
@@ -242,6 +246,16 @@ TEST(WaitStates, ASendrecvIsChargedForItsReceiveFirst) {
                           "0 for 1 root 1: late_receiver MPI_Sendrecv 50 ns, 1"));
 }
 
+TEST(WaitStates, ASmallMessageInASendrecvIsBuffered) {
+  Program program(3);
+  program.sendrecv(0, 1, 2, 0, 102);
+  program.ranks()[0][0].event.bytes = 1023;
+  program.send(2, 0, 20, 21);
+  program.receive(1, 0, 60, 102);
+  EXPECT_THAT(lines(program.analyse()),
+              ElementsAre("0 for 2 root 2: late_sender MPI_Sendrecv 20 ns, 1"));
+}
+
 TEST(WaitStates, AllWaitForTheLastRankAtACollective) {
   Program program(3);
   program.collective(0, kBarrier, 0, 101);
@@ -304,13 +318,25 @@ TEST(WaitStates, InARingWithASlowRankTheSlowRankIsTheRootCauseOfAllWaits) {
 TEST(WaitStates, AWaitMayHaveSeveralRootCausesOneAfterAnother) {
   Program program(3);
   program.receive(0, 1, 0, 101);
-  program.receive(1, 2, 20, 71);  // Rank 1 computes from 0, waits from 20 to 70, computes to 100.
+  program.receive(1, 2, 20, 70);  // Rank 1 computes from 0, waits from 20 to 70, computes to 100.
   program.send(2, 1, 70, 72);
   program.send(1, 0, 100, 101);
   EXPECT_THAT(lines(program.analyse()),
               UnorderedElementsAre("0 for 1 root 1: late_sender MPI_Recv 50 ns, 1",
                                    "0 for 1 root 2: late_sender MPI_Recv 50 ns, 1",
                                    "1 for 2 root 2: late_sender MPI_Recv 50 ns, 1"));
+}
+
+TEST(WaitStates, AThreadThatHasWaitedIsNoRootCauseBeforeItsCallReturns) {
+  Program program(3);
+  program.receive(0, 1, 0, 101);
+  program.receive(1, 2, 0, 90);  // The message is sent at 30 and is on its way until 90.
+  program.send(2, 1, 30, 32);
+  program.send(1, 0, 100, 101);
+  EXPECT_THAT(lines(program.analyse()),
+              ElementsAre("0 for 1 root 2: late_sender MPI_Recv 90 ns, 1",
+                          "1 for 2 root 2: late_sender MPI_Recv 30 ns, 1",
+                          "0 for 1 root 1: late_sender MPI_Recv 10 ns, 1"));
 }
 
 TEST(WaitStates, ACircleOfWaitsByClocksThatDifferEnds) {
@@ -422,6 +448,27 @@ TEST(WaitStates, MemoryDoesNotGrowWithTheTrace) {
               ElementsAre("0 for 1 root 1: late_sender MPI_Recv 16000000 ns, 400000"));
 }
 
+TEST(WaitCauses, KeepsALimitedNumberOfWaitsAndCountsWhatItMayNotHaveFollowed) {
+  constexpr std::size_t kMax = 100;
+  WaitCauses causes(kMax);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) causes.add_process({0, rank});
+  for (Nanos i = 0; i < 10000; ++i) {
+    causes.add({0, 0}, kRecv, 10 * i + 7, {{10 * i, 10 * i + 7, {1, 0}, WaitKind::kLateSender}});
+    // Something that began at 0 is in flight all the time.
+    if (i % 10 == 9) {
+      causes.follow(0);
+      ASSERT_LE(causes.kept(), 3 * kMax);
+    }
+  }
+  causes.follow(std::numeric_limits<Nanos>::max());
+  const auto rows = causes.rows(functions());
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].time_ns, 70000);
+  EXPECT_EQ(rows[0].calls, 10000u);
+  EXPECT_GT(causes.unfollowed().at(0), 60000);
+  EXPECT_LE(causes.unfollowed().at(0), 70000);
+}
+
 // ---- a model ----
 
 /// Runs programs of computing, sending, receiving and barriers, and knows who waits when for whom.
@@ -440,7 +487,7 @@ class Model {
         const Nanos arrived = at[last];
         for (std::uint32_t r = 0; r < ranks; ++r) {
           program.collective(r, kBarrier, at[r], arrived + 1);
-          wait(r, at[r], arrived, last);
+          wait(r, at[r], arrived, last, arrived + 1);
           at[r] = arrived + 1;
         }
         continue;
@@ -454,8 +501,8 @@ class Model {
       at[from] = sent + 1;
       at[to] = std::max(began, sent) + 1;
       program.receive(to, from, began, at[to]);
-      wait(to, began, sent, from);
-      if (began == sent + 1) wait(from, sent, began, to);
+      wait(to, began, sent, from, at[to]);
+      if (began == sent + 1) wait(from, sent, began, to, began);
     }
   }
 
@@ -464,11 +511,7 @@ class Model {
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Nanos> sums;
     for (const auto& [rank, of] : waiting_) {
       for (const auto& [time, cause] : of) {
-        std::uint32_t root = cause;
-        while (waiting_.contains(root) && waiting_.at(root).contains(time)) {
-          root = waiting_.at(root).at(time);
-        }
-        ++sums[{rank, cause, root}];
+        ++sums[{rank, cause, root_at(cause, time)}];
       }
     }
     return sums;
@@ -477,10 +520,20 @@ class Model {
   Program program;
 
  private:
-  void wait(std::uint32_t rank, Nanos from, Nanos until, std::uint32_t cause) {
+  void wait(std::uint32_t rank, Nanos from, Nanos until, std::uint32_t cause, Nanos returned) {
     for (Nanos at = from; at < until; ++at) waiting_[rank][at] = cause;
+    for (Nanos at = until; from < until && at < returned; ++at) returning_[rank][at] = until - 1;
+  }
+  std::uint32_t root_at(std::uint32_t rank, Nanos time) const {
+    if (returning_.contains(rank) && returning_.at(rank).contains(time)) {
+      time = returning_.at(rank).at(time);
+    }
+    if (!waiting_.contains(rank) || !waiting_.at(rank).contains(time)) return rank;
+    return root_at(waiting_.at(rank).at(time), time);
   }
   std::map<std::uint32_t, std::map<Nanos, std::uint32_t>> waiting_;
+  // A call that has waited, until it returns: the last moment in which it waited.
+  std::map<std::uint32_t, std::map<Nanos, Nanos>> returning_;
 };
 
 TEST(WaitStates, AgreeWithAModelThatFollowsEveryNanosecond) {

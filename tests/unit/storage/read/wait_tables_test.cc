@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <random>
 
+#include "storage/read/report.h"
 #include "tests/unit/changed_file.h"
 #include "tests/unit/storage/stored_run.h"
 #include "wire/chunk.h"
@@ -84,10 +85,10 @@ TEST_F(WaitTablesTest, WaitStatesHaveACauseAndARootCause) {
   put(chunk_packet(1, 1, 0, {got(2, 0, 0, 72), sent(0, 0, 100, 101), barrier(0, 140, 141)}));
   put(chunk_packet(2, 1, 0, {sent(1, 0, 70, 71), barrier(0, 140, 141)}));
   EXPECT_EQ(ask("SELECT * FROM wait_state"),
-            "0|0|1|late_sender|MPI_Recv|70|1|2\n"
+            "0|0|1|late_sender|MPI_Recv|72|1|2\n"
             "0|1|2|late_sender|MPI_Recv|70|1|2\n"
-            "0|0|1|late_sender|MPI_Recv|30|1|1\n"
-            "0|0|1|wait_at_collective|MPI_Barrier|30|1|1\n");
+            "0|0|1|wait_at_collective|MPI_Barrier|30|1|1\n"
+            "0|0|1|late_sender|MPI_Recv|28|1|1\n");
   EXPECT_EQ(ask("SELECT * FROM wait_coverage"),
             "0|blocking|7|208\n0|analysed|7|208\n0|no_number|0|0\n0|missing|0|0\n"
             "0|ambiguous|0|0\n0|not_covered|0|0\n0|waiting|NULL|200\n0|unfollowed|NULL|0\n");
@@ -123,6 +124,11 @@ TEST_F(WaitTablesTest, ADamagedChunkIsNamed) {
     EXPECT_EQ(rows.error().code, Code::kCorrupt);
     EXPECT_THAT(rows.error().message, HasSubstr("of world 0, rank 0 is damaged"));
   }
+  auto run = RunFile::open(path_);
+  ASSERT_TRUE(run) << run.error().message;
+  const auto report = make_report(**run);
+  ASSERT_TRUE(report) << "the rest of the report can be made: " << report.error().message;
+  EXPECT_THAT(report->wait_states.fault, HasSubstr("is damaged"));
 }
 
 TEST_F(WaitTablesTest, AreInTheLoadableExtension) {

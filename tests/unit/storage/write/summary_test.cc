@@ -162,7 +162,10 @@ std::uint64_t amount_of(const Row& row, RankValue value) {
     case RankValue::kMpi:
       return row.time_ns;
     case RankValue::kWait:
-      return row.function_class == "completion" ? row.time_ns : 0;
+      for (const char* waits : {"MPI_Send", "MPI_Recv", "MPI_Wait", "MPI_Waitall"}) {
+        if (row.function == waits) return row.time_ns;
+      }
+      return 0;
     case RankValue::kBytes:
       return row.bytes;
     case RankValue::kCalls:

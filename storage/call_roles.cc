@@ -1,4 +1,4 @@
-#include "storage/read/call_roles.h"
+#include "storage/call_roles.h"
 
 #include <algorithm>
 #include <iterator>

@@ -301,13 +301,20 @@ void WaitAnalysis::State::unmatched(const MessageHalf& half, Unmatched reason) {
 void WaitAnalysis::State::collective(const std::vector<CollectiveMatcher::Arrival>& arrivals,
                                      bool is_complete) {
   const std::uint32_t function = calls.find(arrivals.front().call)->function;
-  const bool agrees = std::ranges::all_of(arrivals, [&](const auto& arrival) {
-    return calls.find(arrival.call)->function == function && arrival.root == arrivals.front().root;
+  const bool has_one_function = std::ranges::all_of(arrivals, [&](const auto& arrival) {
+    return calls.find(arrival.call)->function == function;
   });
-  if (is_complete && agrees) {
+  // On an intercommunicator, only some ranks know the root.
+  const bool has_one_root = std::ranges::all_of(
+      arrivals, [&](const auto& arrival) { return arrival.root == arrivals.front().root; });
+  if (is_complete && has_one_function && has_one_root) {
     explain(arrivals);
   } else {
-    for (const auto& arrival : arrivals) calls.find(arrival.call)->lacks = NotAnalysed::kMissing;
+    const bool is_missing = !is_complete || !has_one_function;
+    for (const auto& arrival : arrivals) {
+      calls.find(arrival.call)->lacks =
+          is_missing ? NotAnalysed::kMissing : NotAnalysed::kNotCovered;
+    }
   }
   for (const auto& arrival : arrivals) decide(*calls.find(arrival.call));
 }

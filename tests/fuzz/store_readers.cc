@@ -257,6 +257,7 @@ class Readers {
           "/api/v1/tree?at_ns=2000000000",
           "/api/v1/notices",
           "/api/v1/under_way",
+          "/api/v1/waits",
           "/api/v1/alerts",
           "/api/v1/query?sql=SELECT%20*%20FROM%20run",
           "/api/v1/query?sql=SELECT%20*%20FROM%20process",

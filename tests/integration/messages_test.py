@@ -48,6 +48,19 @@ class MessagesTest(WholeSystemTest):
         print(f"{name}: {pairs} of {len(both)} messages whose two records are there are paired")
         self.assertGreaterEqual(pairs, known * len(both), name)
 
+    def check_table(self, store, name):
+        """The table `message` has each message once, with the times of the records that have its size."""
+        sent, received = {}, {}
+        for row in store.rows("SELECT rank, function, bytes, begin_ns, end_ns, 'event' AS source FROM event WHERE bytes > 0 AND"
+                              " peer IS NOT NULL UNION ALL SELECT rank, function, bytes, begin_ns, end_ns, 'completion' AS source"
+                              " FROM completion WHERE bytes > 0 AND peer IS NOT NULL"):
+            is_send = row["source"] == "event" and row["function"] in SENDS
+            (sent if is_send else received)[row["bytes"]] = (row["rank"], row["begin_ns" if is_send else "end_ns"])
+        rows = store.rows("SELECT source, destination, bytes, sent_ns, received_ns FROM message WHERE bytes > 0")
+        self.assertEqual({row["bytes"]: (row["source"], row["sent_ns"]) for row in rows}, sent, name)
+        self.assertEqual({row["bytes"]: (row["destination"], row["received_ns"]) for row in rows}, received, name)
+        self.assertEqual(len(rows), len(sent), name)
+
     def run_messages(self, library, seed, rounds, threads, wild, *options):
         return self.run_job(mpirun(library, 4, "messages", seed, rounds, threads, wild), "--detail", "trace",
                             "--overwrite", *options)
@@ -58,6 +71,7 @@ class MessagesTest(WholeSystemTest):
                 store = self.run_messages(library, 1, 60, 1, 0)
                 self.assert_adds_up(store)
                 self.check(store, library, 1)
+                self.check_table(store, library)
 
     def test_no_pair_is_wrong_with_wildcards(self):
         for library in ("mpich", "openmpi"):

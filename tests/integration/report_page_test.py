@@ -71,6 +71,13 @@ class ReportPage(WholeSystemTest):
         self.assertEqual(page.values["wait_coverage"], [store.value(
             f"SELECT time_ns FROM wait_coverage WHERE part = '{part}'") for part in ("waiting", "blocking")])
         self.assertNotIn("waits", page.tables)
+        self.assertEqual(store.rows("SELECT source, destination, count(*) AS n, sum(bytes) AS bytes FROM message"
+                                    " GROUP BY 1, 2 ORDER BY 1, 2"),
+                         store.rows("SELECT source, destination, messages AS n, bytes FROM comm_matrix ORDER BY 1, 2"))
+        self.assertEqual(store.value("SELECT count(*) FROM message WHERE sent_ns IS NULL OR received_ns IS NULL"
+                                     " OR received_ns < sent_ns"), 0)
+        self.assertLessEqual(store.value("SELECT sum(time_ns) FROM wait_state"),
+                             store.value("SELECT sum(end_ns - begin_ns) FROM event"))
         self.assertEqual([r[0] for r in page.tables["hosts"]], [r["name"] for r in store.rows("SELECT name FROM host")])
         self.assertEqual(page.addresses, [], "it needs nothing else")
         self.assertNotIn("script", page.tags)

@@ -77,6 +77,35 @@ void put_overlay(storage::Store& store, std::uint32_t leaf) {
   CHECK(store.put_notice(notice, 3));
 }
 
+/// Events that no MPI makes: any times, numbers, peers and threads.
+std::vector<wire::Event> impossible_events(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto one_of = [&random](auto... values) {
+    const std::array<std::int64_t, sizeof...(values)> all{static_cast<std::int64_t>(values)...};
+    return all[random() % all.size()];
+  };
+  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  std::vector<wire::Event> events;
+  for (int i = 0; i < 400; ++i) {
+    wire::Event event;
+    event.begin_ns = one_of(kLeast, -1, 0, 5, 1000, 2000, kMost);
+    event.end_ns = one_of(kLeast, 0, 7, 1500, 2500, kMost - 1, kMost);
+    event.request = static_cast<std::uint64_t>(one_of(0, 1, 2, -1));
+    event.comm = static_cast<std::uint32_t>(one_of(0, 1, 2, -1));
+    event.peer = static_cast<std::int32_t>(one_of(-7, 0, 1, 2, 3, 0x7fffffff));
+    event.tag = static_cast<std::int32_t>(one_of(0, 1, -5));
+    event.number = static_cast<std::uint32_t>(one_of(0, 1, 2, 3, -2, -1));
+    event.thread = static_cast<std::uint32_t>(one_of(0, 1, 70, -1));
+    event.calls = static_cast<std::uint32_t>(one_of(0, 1, -1));
+    event.function = FunctionId{static_cast<std::uint16_t>(one_of(0, 1, 2, 3, 4, 9, -1))};
+    event.kind = static_cast<std::uint8_t>(one_of(0, 0, 1, 9));
+    event.flags = static_cast<std::uint8_t>(random() % 16);
+    events.push_back(event);
+  }
+  return events;
+}
+
 void write_traced_run(const std::string& path) {
   auto store = storage::make_sqlite_store({path});
   CHECK(store);
@@ -91,9 +120,16 @@ void write_traced_run(const std::string& path) {
     const auto put = [&](const wire::Packet& packet) { CHECK((*store)->put(packet)); };
     put(storage::registration_packet(
         leaf, {storage::process_row(1, 2 * leaf), storage::process_row(2, 2 * leaf + 1)}));
+    wire::Registration more;
+    more.functions = {{FunctionId{2}, "MPI_Waitall", 3},
+                      {FunctionId{3}, "MPI_Barrier", 2},
+                      {FunctionId{4}, "MPI_Bcast", 2}};
+    put(wire::Packet({wire::kRegistrationStream, kLeafLane, 1, 2, IntervalSet::of(leaf)},
+                     wire::encode(more)));
     put(storage::chunk_packet(leaf, 1, 0, 40));
     put(storage::window_packet(3, leaf, 40, storage::account_row(leaf, 1, 41, true, 1)));
     put(storage::tombstone_of(storage::chunk_packet(leaf, 2, 0, 10), 10));
+    put(storage::chunk_packet(leaf, 2, 10, impossible_events(leaf)));
     put(storage::window_packet(4, leaf, 10, storage::account_row(leaf, 2, 10)));
     put_overlay(**store, leaf);
   }
@@ -511,7 +547,7 @@ HostileStores::HostileStores(const std::string& folder) {
     }
     originals_.push_back(bytes_of(path));
   }
-  names_.insert(names_.end(), {"event", "completion"});
+  names_.insert(names_.end(), {"event", "completion", "message", "wait_state", "wait_coverage"});
 }
 
 std::string HostileStores::write(std::uint64_t seed, const std::string& path) const {

@@ -400,6 +400,13 @@ TEST(WaitStates, ACollectiveIsNotAnalysedIfTheEventOfARankIsMissing) {
   EXPECT_EQ(states.worlds[0].not_analysed[1], (WaitCoverage::Part{1, 51}));
 }
 
+TEST(WaitStates, ARootedCollectiveOnAnIntercommunicatorIsNotCovered) {
+  Program program(2);
+  program.collective(0, kBcast, 0, 50);
+  program.collective(1, kBcast, 40, 50, 0);
+  EXPECT_EQ(program.analyse().worlds[0].not_analysed[3], (WaitCoverage::Part{2, 60}));
+}
+
 TEST(WaitStates, ACollectiveOnAllRanksIsNotAnalysedIfARankIsNotWatched) {
   WaitAnalysis analysis(functions());
   analysis.add_process(0, 0);

@@ -237,7 +237,7 @@ TEST(TopScreen, BeginsWithTheFindingsOfItsWorldAndOfHostsAsFarAsThereIsRoom) {
   EXPECT_THAT(text_of(screen), HasSubstr("Functions, whole run"));
   EXPECT_THAT(text_of(draw_top(answers, choice, {60, 12, true, true})), Not(HasSubstr("55 %")));
   const std::string all = text_of(draw_top(answers, choice, {30, 0, true, false}));
-  EXPECT_THAT(all, HasSubstr("\n  sentence is rather long"));  // Words are never cut.
+  EXPECT_THAT(all, HasSubstr("\n  this sentence is rather long"));  // Words are never cut.
 }
 
 TEST(TopScreen, KeepsTheLastAnswersAndSaysWhyThereAreNoNewerOnes) {

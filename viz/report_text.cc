@@ -279,9 +279,9 @@ std::string wait_states_text(const Report& report) {
 // From the sums of windows. They know the time of a call, but not when its message was sent.
 std::string waits_text(const Report& report) {
   if (report.wait_states.is_known()) return wait_states_text(report);
-  const std::string fault = report.wait_states.fault.empty()
-                                ? ""
-                                : "\nThe events cannot be read: " + report.wait_states.fault + '\n';
+  std::string fault = report.wait_states.fault.empty()
+                          ? ""
+                          : "\nThe events cannot be read: " + report.wait_states.fault + '\n';
   if (report.waits.empty()) return fault;
   const bool worlds = report.worlds_in_all > 1;
   TextColumns columns(

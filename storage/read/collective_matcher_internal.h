@@ -62,7 +62,7 @@ class CollectiveMatcher {
 
   std::uint32_t communicator(std::uint32_t world, std::uint32_t comm);
   // Decides the collective if it can be decided; returns the next one.
-  Open decide(Communicator& of, Open collective);
+  Open decide(Communicator& of, Open open);
   void pass(Communicator& of, std::int64_t& passed, std::int64_t number);
 
   Sink& sink_;

@@ -91,12 +91,13 @@ class MessageMatcher {
   /// Several threads of the process may send or receive. Call it before the first event.
   void expect_threads(ProcessIndex process) { processes_[process].has_threads = true; }
 
-  /// Takes an event. Events without payload are ignored, except for those that post a receive
+  /// Takes an event of process `index`. Events without payload are ignored, except for those that
+  /// post a receive
   /// (`posts`: MPI_Irecv, MPI_Imrecv, MPI_Start). `call` is reported with the half.
-  void add(ProcessIndex process, const wire::Event& event, bool posts, std::uint64_t call = 0);
+  void add(ProcessIndex index, const wire::Event& event, bool posts, std::uint64_t call = 0);
 
-  /// Promises that no later event of the process begins before `begin`. Promises may only grow.
-  void promise(ProcessIndex process, Nanos begin);
+  /// Promises that no later event of process `index` begins before `begin`. Promises may only grow.
+  void promise(ProcessIndex index, Nanos begin);
   Nanos promised(ProcessIndex process) const { return processes_[process].promised; }
 
   /// Reports all halves that are left. Call it once.

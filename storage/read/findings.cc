@@ -80,7 +80,9 @@ class WorldRules {
       return finding;
     }
     const bool is_low = world_.parallel() < limits_.efficiency;
-    finding.severity = is_low ? Severity::kWarning : stands_out ? Severity::kNote : Severity::kGood;
+    finding.severity = is_low                                 ? Severity::kWarning
+                       : stands_out || world_.lost_calls != 0 ? Severity::kNote
+                                                              : Severity::kGood;
     finding.value = world_.parallel();
     const std::string tilde = about(world_.estimated);
     finding.text = prefix_ + (finding.severity == Severity::kGood ? "nothing stands out: " : "") +
@@ -89,11 +91,17 @@ class WorldRules {
                    " x communication efficiency " + tilde +
                    whole_percent_text(world_.communication()) + " (" + count_text(world_.ranks) +
                    (world_.ranks == 1 ? " rank, " : " ranks, ") + duration_text(world_.runtime_ns) +
-                   ")";
+                   lost_text() + ")";
     return finding;
   }
 
  private:
+  std::string lost_text() const {
+    if (world_.lost_calls == 0) return {};
+    return ", without " + count_text(world_.lost_calls) +
+           (world_.lost_calls == 1 ? " lost call" : " lost calls");
+  }
+
   /// The share of T by which the slowest rank is above the mean.
   double imbalance_share() const {
     return (static_cast<double>(world_.max_useful_ns) - world_.mean_useful_ns) / runtime_ns_;
@@ -422,6 +430,12 @@ Findings make_findings(const Activity& activity, const FindingLimits& limits) {
     all_ns += time_ns;
   }
   if (answer.worlds.size() > kMaxEfficiencies) answer.worlds.resize(kMaxEfficiencies);
+  for (WorldEfficiency& world : answer.worlds) {
+    const auto lost = std::ranges::find(activity.lost, world.world, &LostActivity::world);
+    if (lost == activity.lost.end() || lost->calls == 0) continue;
+    world.lost_calls = lost->calls;
+    world.estimated = true;
+  }
   std::vector<Costly> costly;
   find_oversubscribed(activity, costly);
   const bool is_crowded = !costly.empty();

@@ -70,6 +70,12 @@ struct MessageActivity {
   std::uint64_t messages = 0, bytes = 0;
 };
 
+/// Calls of a world that are lost. Their time counts as time outside of MPI.
+struct LostActivity {
+  WorldId world{};
+  std::uint64_t calls = 0;
+};
+
 struct HostActivity {
   LeafId leaf{};
   std::string name;
@@ -83,6 +89,7 @@ struct Activity {
   std::vector<WaitActivity> waits;
   std::vector<MessageActivity> messages;
   std::vector<HostActivity> hosts;
+  std::vector<LostActivity> lost;
 };
 
 /// The efficiency of a world, see above.
@@ -92,8 +99,9 @@ struct WorldEfficiency {
   Nanos runtime_ns = 0;  ///< T; always above 0.
   Nanos max_useful_ns = 0;
   double mean_useful_ns = 0;
-  Rank slowest{};          ///< The rank with the most useful time.
-  bool estimated = false;  ///< Some times are estimated from sampled calls.
+  Rank slowest{};  ///< The rank with the most useful time.
+  std::uint64_t lost_calls = 0;
+  bool estimated = false;  ///< Some calls were sampled, or are lost.
   /// From 0 to 1. load_balance() is 1 if no rank has computed.
   double load_balance() const;
   double communication() const;
@@ -132,7 +140,7 @@ struct Finding {
   std::optional<Rank> rank = {}, peer = {};
   std::string host = {}, function = {};  ///< Empty: none.
   double value = 0;
-  /// True if `value` is estimated: from sampled calls, or because only traces can tell (waits).
+  /// True if `value` is estimated: calls were sampled or lost, or only traces can tell (waits).
   bool estimated = false;
   std::string text = {};  ///< One sentence without a full stop. Programs must not parse it.
 };

@@ -175,6 +175,10 @@ Activity read_activity(Inquiry& inquiry) {
     activity.messages.push_back({id_of<WorldId>(row[0]), count_of(row[1]), count_of(row[2])});
   }
   read_waits(inquiry, activity);
+  for (const auto& row :
+       inquiry.ask("SELECT world, sum(lost) FROM account WHERE world IS NOT NULL GROUP BY world")) {
+    activity.lost.push_back({id_of<WorldId>(row[0]), count_of(row[1])});
+  }
   read_hosts(inquiry, inquiry.run(), activity);
   return activity;
 }

@@ -262,8 +262,7 @@ class Stores(WholeSystemTest):
 
     def closing_numbers(self, errors):
         """captured, stored and lost of the sentence in which a run ends, and the rest of it."""
-        last = errors.strip().splitlines()[-1]
-        found = re.search(r"([\d,]+) calls captured = ([\d,]+) stored \+ ([\d,]+) lost, (.*)$", last)
+        found = re.search(r"([\d,]+) calls captured = ([\d,]+) stored \+ ([\d,]+) lost, (.*)$", errors, re.MULTILINE)
         self.assertIsNotNone(found, errors)
         return [int(number.replace(",", "")) for number in found.groups()[:3]], found.group(4)
 

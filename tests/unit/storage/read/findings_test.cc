@@ -234,6 +234,18 @@ TEST(Findings, NameTheWorldIfThereAreSeveral) {
   EXPECT_THAT(found.findings[1].text, StartsWith("world 1: parallel efficiency 50 %"));
 }
 
+TEST(Findings, SayHowManyCallsAreMissingAndThatTheNumbersAreEstimates) {
+  Activity activity;
+  activity.ranks = {rank_of(0, 9.6), rank_of(1, 9.6)};
+  activity.lost = {{WorldId{0}, 1200}};
+  const Findings found = make_findings(activity);
+  ASSERT_EQ(found.findings.size(), 1u);
+  EXPECT_EQ(found.findings[0].severity, Severity::kNote);
+  EXPECT_TRUE(found.findings[0].estimated);
+  EXPECT_THAT(found.findings[0].text, StartsWith("parallel efficiency ~96 % = "));
+  EXPECT_THAT(found.findings[0].text, HasSubstr("(2 ranks, 10.0 s, without 1,200 lost calls)"));
+}
+
 TEST(Findings, OfNothingAreNone) { EXPECT_TRUE(make_findings({}).findings.empty()); }
 
 using RunFindingsTest = StoredRun;

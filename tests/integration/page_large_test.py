@@ -64,7 +64,7 @@ class PageSteps(PageTest):
         page.go(server.url.split("?")[0] + "#/timeline?begin=10000000000&end=12000000000")
         page.wait("document.querySelector('[data-detail=densities]') !== null", "densities are drawn")
         self.assert_steps_are_cheap(page, "1024 ranks, densities")
-        page.go(server.url.split("?")[0] + "#/timeline?begin=10000000000&end=10800000000")
+        page.go(server.url.split("?")[0] + "#/timeline?begin=10000000000&end=10200000000")
         page.wait("document.querySelector('[data-detail=calls]') !== null", "single calls are drawn")
         self.assert_steps_are_cheap(page, "1024 ranks, calls")
         server.stop(self)

@@ -79,7 +79,7 @@ class TimelineView implements Mounted {
     this.store = new TileStore<Scene>(
       (slot, tile, show) => page.load(slot, "timeline",
         { world: page.place.world, digits: kDigits, ...questionOf(tile, this.bounds!) }, (answer) => show(sceneOf(answer))),
-      () => this.tell());
+      () => this.rest());  // If an answer is too much, a smaller tile is requested.
     this.longest = new Longest({
       ask: (parameters, show) => page.load("longest", "timeline", { world: page.place.world, ...parameters }, show),
       show: (calls, note) => this.panel.showLongest(calls, note),

@@ -22,7 +22,6 @@ class TimelineTest : public ViewedRun {
     event.number = number;
     return event;
   }
-  static constexpr bool kChunksHaveNumbers = wire::kChunkVersion >= 2;
 };
 
 TEST_F(TimelineTest, FewCallsAreAllThere) {
@@ -63,7 +62,6 @@ TEST_F(TimelineTest, MessagesWithoutNumbersArePairedWithNothing) {
 }
 
 TEST_F(TimelineTest, ClocksOfTwoHostsMayBeApartByTheSumOfTheirErrors) {
-  if (!kChunksHaveNumbers) return;
   put_world(2, 1);
   put(chunk_packet(0, 1, 0, {numbered(message_event(100, 150, kSend, 1, wire::kEventSend), 3)}));
   put(chunk_packet(1, 1, 0,
@@ -81,7 +79,6 @@ TEST_F(TimelineTest, ClocksOfTwoHostsMayBeApartByTheSumOfTheirErrors) {
 }
 
 TEST_F(TimelineTest, ThePartnerOfAMessageMayBeBesideTheRangeOrOfAnotherRank) {
-  if (!kChunksHaveNumbers) return;
   put_world(1, 3);
   const Nanos later = 10 * kSecond;
   put(chunk_packet(0, 1, 0,
@@ -109,7 +106,6 @@ TEST_F(TimelineTest, ThePartnerOfAMessageMayBeBesideTheRangeOrOfAnotherRank) {
 }
 
 TEST_F(TimelineTest, CallsHaveTheNumbersOfTheirCollectives) {
-  if (!kChunksHaveNumbers) return;
   put_world(1, 1);
   put(chunk_packet(0, 1, 0, {numbered(message_event(100, 150, kWaitall, -1, 0), 12)}));
   const Timeline timeline = good(view().timeline({}));

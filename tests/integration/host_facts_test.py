@@ -125,8 +125,8 @@ class HostFacts(EmulatedClusterTest):
         available = int(re.search(r"MemAvailable: *(\d+)", pathlib.Path("/proc/meminfo").read_text())[1]) / 2**20
         for host in self.hosts():
             self.assertAlmostEqual(facts[host]["memory"], available, delta=0.25 * available, msg=host)
-        windows = live.value(f"SELECT count(*) FROM host_metric WHERE at_ns % 250000000 <> 0")
-        self.assertEqual(windows, 0, "of a run placed evenly all stand at the end of a window")
+        windows = live.value("SELECT count(*) FROM host_value WHERE at_ns % 250000000 <> 0")
+        self.assertEqual(windows, 0, "the facts of a run placed evenly all stand at the end of a window")
         self.assert_nothing_on_any_host()
 
 

@@ -167,7 +167,7 @@ PostedReceive MessageNumbers::post_wildcard(const ChannelKey& wanted, bool share
         !wildcard.post.compare_exchange_strong(free, kClaimed, std::memory_order_acquire)) {
       continue;
     }
-    wildcard.wanted = wanted;
+    wildcard.fill(wanted);
     wildcard.post.store(now, std::memory_order_release);
     posted.number = place;
     std::uint32_t used = used_wildcards_.load(std::memory_order_relaxed);
@@ -270,8 +270,12 @@ bool MessageNumbers::has_earlier_wildcard(const ChannelKey& key,
   if (surplus_wildcards_.load(std::memory_order_relaxed) != 0) return true;
   const std::uint32_t used = used_wildcards_.load(std::memory_order_relaxed);
   for (std::uint32_t place = 0; place < used; ++place) {
-    const std::uint64_t at = wildcards_[place].post.load(std::memory_order_acquire);
-    if (at != 0 && at < post && fits(wildcards_[place].wanted, key)) return true;
+    const Wildcard& wildcard = wildcards_[place];
+    const std::uint64_t at = wildcard.post.load(std::memory_order_acquire);
+    if (at == 0 || at >= post) continue;
+    const bool may_fit = fits(wildcard.wanted(), key);
+    // A wildcard that completes at this moment counts as pending.
+    if (may_fit || wildcard.post.load(std::memory_order_relaxed) != at) return true;
   }
   return false;
 }

@@ -132,7 +132,21 @@ class MessageNumbers {
   };
   struct Wildcard {
     std::atomic<std::uint64_t> post{};  // 0: free; kClaimed: being filled.
-    ChannelKey wanted;
+    // What it asks for. Another thread may fill the place anew while these are read, so a reader
+    // reads `post` again after them.
+    std::atomic<std::uint32_t> comm{};
+    std::atomic<std::int32_t> peer{};
+    std::atomic<std::int32_t> tag{};
+
+    void fill(const ChannelKey& wanted) noexcept {
+      comm.store(wanted.comm, std::memory_order_relaxed);
+      peer.store(wanted.peer, std::memory_order_relaxed);
+      tag.store(wanted.tag, std::memory_order_relaxed);
+    }
+    ChannelKey wanted() const noexcept {
+      return {comm.load(std::memory_order_relaxed), peer.load(std::memory_order_relaxed),
+              tag.load(std::memory_order_acquire)};
+    }
   };
   static constexpr std::uint64_t kClaimed = ~std::uint64_t{0};
 
@@ -187,12 +201,12 @@ class MessageNumbers {
                   std::uint32_t number) noexcept;
 
   PostedReceive post_wildcard(const ChannelKey& wanted, bool shared) noexcept;
-  MessageNumber complete_wildcard(PostedReceive& posted, const ChannelKey& channel,
+  MessageNumber complete_wildcard(PostedReceive& posted, const ChannelKey& key,
                                   bool shared) noexcept;
   std::uint64_t release_wildcard(PostedReceive& posted) noexcept;
   std::uint64_t next_post(bool shared) noexcept;
-  std::uint32_t take_number(Channel& channel, std::uint64_t post, bool shared) noexcept;
-  bool has_earlier_wildcard(const ChannelKey& channel, std::uint64_t post) const noexcept;
+  std::uint32_t take_number(Channel& at, std::uint64_t post, bool shared) noexcept;
+  bool has_earlier_wildcard(const ChannelKey& key, std::uint64_t post) const noexcept;
 
   std::atomic<std::uint32_t> care_{};
   std::atomic<bool> locked_{};

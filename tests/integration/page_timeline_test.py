@@ -278,9 +278,11 @@ class PageTimeline(PageTest):
         begin = "document.querySelector('#chosen [data-value=begin]')?.innerText"
         page.wait(f"{begin} === '{wanted[0]['begin_ns'] / 1e9:.9f} s'", "the first call is chosen")
         self.assert_chosen_is(page, wanted[0])
+        of_one_tag = page.text("[data-value=found]")
         page.call("page.fill", ".finder input", "MPI_Recv peer=1")
         page.press("Enter")
-        page.wait("document.querySelector('[data-value=found]').innerText.includes('1 of')", "there are calls")
+        found = "document.querySelector('[data-value=found]').innerText"
+        page.wait(f"{found} !== {json.dumps(of_one_tag)} && {found}.includes('1 of')", "there are more calls")
         shown = page.text("#chosen [data-value=begin]")
         page.press("Enter")
         page.wait(f"{begin} !== {json.dumps(shown)}", "the next call is chosen")

@@ -34,7 +34,7 @@ class GivenUp(WholeSystemTest):
     """A front end that stands still while the agent's journal fills up."""
 
     def start_job(self):
-        long_job = " ".join(mpirun("mpich", LONG_RANKS, "count_calls", 90_000_000, 1, 5, self.folder / "long"))
+        long_job = " ".join(mpirun("mpich", LONG_RANKS, "count_calls", 150_000_000, 1, 5, self.folder / "long"))
         short_job = " ".join(mpirun("mpich", SHORT_RANKS, "count_calls", 20_000, 1, 7, self.folder / "short"))
         script = self.folder / "job.sh"
         script.write_text(f"touch job-has-begun\n{long_job} &\n"

@@ -92,6 +92,12 @@ std::vector<MissingEnds> MessagePairs::missing() const {
   return list;
 }
 
+bool MessagePairs::belongs(const Ends& ends) const {
+  if (ends.in_range != 0) return true;
+  return ends.sends == 1 && ends.receives == 1 && ends.sent_ns < begin_ns_ &&
+         ends.received_ns >= end_ns_;
+}
+
 void MessagePairs::finish(std::uint64_t limit,
                           const std::function<Nanos(std::uint64_t, std::uint64_t)>& clocks_apart,
                           Timeline& timeline) {
@@ -99,7 +105,7 @@ void MessagePairs::finish(std::uint64_t limit,
   messages = std::move(unnumbered_);
   timeline.unpaired = messages.size();
   for (const auto& [key, ends] : numbered_) {
-    if (ends.in_range == 0) continue;
+    if (!belongs(ends)) continue;
     Timeline::Message message;
     message.source = key.source;
     message.destination = key.destination;

@@ -25,8 +25,13 @@ struct MissingEnds {
 };
 
 /// Collects the ends of messages of one world. Takes events in any order. Not thread-safe.
+///
+/// The answer has the messages with an end in the range. It also has the messages that were sent
+/// before the range and received after it, as far as both ends were taken.
 class MessagePairs {
  public:
+  MessagePairs(Nanos begin_ns, Nanos end_ns) : begin_ns_(begin_ns), end_ns_(end_ns) {}
+
   /// Takes an event of a chunk. `in_range`: the event belongs to the answer. If false, it is only a
   /// possible partner. Events that are no end of a message are ignored.
   void take(std::uint64_t rank, const wire::Event& event, bool in_range);
@@ -64,7 +69,9 @@ class MessagePairs {
   };
   void take_end(std::uint64_t rank, const wire::Event& event, bool is_send, bool in_range,
                 bool is_only_partner);
+  bool belongs(const Ends& ends) const;
 
+  Nanos begin_ns_, end_ns_;
   std::unordered_map<Key, Ends, Hash> numbered_;
   std::vector<Timeline::Message> unnumbered_;
 };

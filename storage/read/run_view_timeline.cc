@@ -103,7 +103,8 @@ class CallReader {
         reads_(reader, kMaxReadEvents),
         range_(range),
         limit_(limit),
-        kept_(std::max<std::size_t>(limit, kLongestCalls)) {}
+        kept_(std::max<std::size_t>(limit, kLongestCalls)),
+        pairs_(range.begin_ns, range.end_ns) {}
 
   /// Sums densities, too. `slots` divides the range.
   void sum_densities(const Slots& slots, const RankRows& rows) {

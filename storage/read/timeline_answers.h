@@ -98,7 +98,8 @@ struct Timeline {
   std::uint64_t calls_in_all = 0;
   /// Only with kCalls. Sorted by time. If there are too many messages, only the largest are listed.
   /// The partner of a send or a receive in the range may be outside of the range or of the ranks:
-  /// the chunks where it may be are read if they are few.
+  /// the chunks where it may be are read if they are few. A message that was sent before the range
+  /// and received after it is listed if both ends are in chunks that are read for the range.
   std::vector<Message> messages;
   std::uint64_t messages_in_all = 0;
   /// Number of sends and receives in the range without a known partner.

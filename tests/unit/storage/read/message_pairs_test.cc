@@ -38,7 +38,7 @@ Timeline finished(MessagePairs& pairs, Nanos apart = 0, std::uint64_t limit = 10
 }
 
 TEST(MessagePairs, PairsByNumberAndNotByOrder) {
-  MessagePairs pairs;
+  MessagePairs pairs(0, 1000);
   pairs.take(1, end_of(kNumberedReceive, 0, 7, 500), true);
   pairs.take(0, end_of(kNumberedSend, 1, 6, 100), true);
   pairs.take(0, end_of(kNumberedSend, 1, 7, 200), true);
@@ -58,7 +58,7 @@ TEST(MessagePairs, PairsByNumberAndNotByOrder) {
 }
 
 TEST(MessagePairs, AnEndWithoutANumberHasNoPartner) {
-  MessagePairs pairs;
+  MessagePairs pairs(0, 1000);
   pairs.take(0, end_of(wire::kEventSend, 1, 0, 100), true);
   pairs.take(1, end_of(wire::kEventReceive, 0, 0, 200), true);
   const Timeline timeline = finished(pairs);
@@ -70,7 +70,7 @@ TEST(MessagePairs, AnEndWithoutANumberHasNoPartner) {
 }
 
 TEST(MessagePairs, ANumberThatOccursTwiceOnOneSideIsNotGuessed) {
-  MessagePairs pairs;
+  MessagePairs pairs(0, 1000);
   pairs.take(0, end_of(kNumberedSend, 1, 0, 100), true);
   pairs.take(0, end_of(kNumberedSend, 1, 0, 150), true);
   pairs.take(1, end_of(kNumberedReceive, 0, 0, 200), true);
@@ -91,7 +91,7 @@ TEST(MessagePairs, OtherTagsCommunicatorsAndDirectionsAreOtherChannels) {
                                     {2, end_of(kNumberedReceive, 0, 0, 200)},
                                     {1, end_of(kNumberedReceive, 2, 0, 200)},
                                     {1, end_of(kNumberedReceive, 0, 1, 200)}}) {
-    MessagePairs pairs;
+    MessagePairs pairs(0, 1000);
     pairs.take(0, end_of(kNumberedSend, 1, 0, 100), true);
     pairs.take(static_cast<std::uint64_t>(rank), other, true);
     EXPECT_EQ(finished(pairs).unpaired, 2u);
@@ -100,7 +100,7 @@ TEST(MessagePairs, OtherTagsCommunicatorsAndDirectionsAreOtherChannels) {
 
 TEST(MessagePairs, AMessageIsNeverBackwardsByMoreThanClocksAreApart) {
   for (const Nanos apart : {39, 40}) {
-    MessagePairs pairs;
+    MessagePairs pairs(0, 1000);
     pairs.take(0, end_of(kNumberedSend, 1, 0, 100), true);
     pairs.take(1, end_of(kNumberedReceive, 0, 0, 50), true);
     const Timeline timeline = finished(pairs, apart);
@@ -111,7 +111,7 @@ TEST(MessagePairs, AMessageIsNeverBackwardsByMoreThanClocksAreApart) {
 }
 
 TEST(MessagePairs, AnEndBesideTheRangeIsOnlyAPartner) {
-  MessagePairs pairs;
+  MessagePairs pairs(0, 1000);
   pairs.take(0, end_of(kNumberedSend, 1, 0, 100), false);
   pairs.take(1, end_of(kNumberedReceive, 0, 0, 200), true);
   pairs.take(0, end_of(kNumberedSend, 1, 1, 110), false);
@@ -121,8 +121,24 @@ TEST(MessagePairs, AnEndBesideTheRangeIsOnlyAPartner) {
   EXPECT_EQ(timeline.unpaired, 0u);
 }
 
+TEST(MessagePairs, AMessageThatCrossesTheRangeBelongsToIt) {
+  MessagePairs pairs(120, 150);
+  pairs.take(0, end_of(kNumberedSend, 1, 0, 100), false);
+  pairs.take(1, end_of(kNumberedReceive, 0, 0, 140), false);
+  pairs.take(0, end_of(kNumberedSend, 1, 1, 100), false);
+  pairs.take(1, end_of(kNumberedReceive, 0, 1, 109), false);
+  pairs.take(0, end_of(kNumberedSend, 1, 2, 150), false);
+  pairs.take(1, end_of(kNumberedReceive, 0, 2, 170), false);
+  pairs.take(0, end_of(kNumberedSend, 1, 3, 100), false);
+  const Timeline timeline = finished(pairs);
+  ASSERT_THAT(timeline.messages, SizeIs(1));
+  EXPECT_EQ(timeline.messages[0].sent_ns, 100);
+  EXPECT_EQ(timeline.messages[0].received_ns, 150);
+  EXPECT_EQ(timeline.unpaired, 0u);
+}
+
 TEST(MessagePairs, SaysWhereMissingEndsMayBe) {
-  MessagePairs pairs;
+  MessagePairs pairs(0, 1000);
   pairs.take(0, end_of(kNumberedSend, 1, 0, 100), true);
   pairs.take(2, end_of(kNumberedSend, 1, 0, 300), true);
   pairs.take(3, end_of(kNumberedReceive, 2, 5, 400), true);
@@ -147,7 +163,7 @@ TEST(MessagePairs, SaysWhereMissingEndsMayBe) {
 }
 
 TEST(MessagePairs, OfTooManyTheLargestAreKept) {
-  MessagePairs pairs;
+  MessagePairs pairs(0, 1000);
   for (std::uint32_t number = 0; number < 50; ++number) {
     pairs.take(0, end_of(kNumberedSend, 1, number, 100 - number), true);
   }
@@ -190,7 +206,7 @@ TEST(MessagePairs, ArrowsAreTheMessagesWithBothEnds) {
     lost += has_send != has_receive ? 1 : 0;
   }
   std::shuffle(ends.begin(), ends.end(), random);
-  MessagePairs pairs;
+  MessagePairs pairs(0, 1000);
   for (const End& end : ends) pairs.take(end.rank, end.event, true);
   const Timeline timeline = finished(pairs, 0, 100'000);
   std::map<std::uint64_t, std::pair<Nanos, Nanos>> drawn;

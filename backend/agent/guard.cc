@@ -64,7 +64,7 @@ class Guard {
   void accept();
   void from_worker();
   void tell(const HeldProcess& held, Lane lane);
-  void tell(ChannelKind kind, std::uint32_t lane);
+  void tell(ChannelKind kind, Lane lane);
   void flush();
   void answer_drain();
   void keep_spare();
@@ -148,7 +148,7 @@ Result<void> Guard::start_worker() {
   can_send_ = true;
   drain_is_asked_ = false;
   for (const auto& [lane, held] : held_) tell(held, lane);
-  tell(ChannelKind::kReady, next_lane_);
+  tell(ChannelKind::kReady, Lane{next_lane_});
   return {};
 }
 
@@ -229,7 +229,7 @@ void Guard::from_worker() {
       return;
     }
     if (message.kind == ChannelKind::kForget) {
-      held_.erase(Lane{message.lane});
+      held_.erase(message.lane);
     } else if (message.kind == ChannelKind::kDrain) {
       accept();
       drain_is_asked_ = true;
@@ -243,21 +243,21 @@ void Guard::from_worker() {
 void Guard::answer_drain() {
   if (!drain_is_asked_ || registrations_.is_paused()) return;
   drain_is_asked_ = false;
-  tell(ChannelKind::kDrained, 0);
+  tell(ChannelKind::kDrained, Lane{});
 }
 
 void Guard::tell(const HeldProcess& held, Lane lane) {
   queue_.push_back(message_of(lane, held.pid, held.start_time, held.row));
 }
 
-void Guard::tell(ChannelKind kind, std::uint32_t lane) { queue_.push_back({kind, lane}); }
+void Guard::tell(ChannelKind kind, Lane lane) { queue_.push_back({kind, lane}); }
 
 void Guard::flush() {
   while (!queue_.empty() && !worker_has_left_) {
     const ChannelMessage& message = queue_.front();
     std::vector<int> descriptors;
     if (message.kind == ChannelKind::kProcess) {
-      const auto held = held_.find(Lane{message.lane});
+      const auto held = held_.find(message.lane);
       if (held == held_.end()) {
         queue_.pop_front();
         continue;

@@ -112,11 +112,11 @@ std::optional<SourceEvent> GuardChannel::from_guard() {
     if (!descriptors.empty()) process.segment = std::move(descriptors[0]);
     if (process.row.unwatched.empty() && !process.segment)
       process.row.unwatched = no_descriptor_text(EMFILE);
-    return process_event(Lane{message.lane}, std::move(process));
+    return process_event(message.lane, std::move(process));
   }
   if (message.kind == ChannelKind::kReady) {
     ready_ = true;
-    next_lane_ = std::max(next_lane_, message.lane);
+    next_lane_ = std::max(next_lane_, raw(message.lane));
     SourceEvent event;
     event.kind = SourceEvent::Kind::kReady;
     return event;
@@ -155,7 +155,7 @@ void GuardChannel::end_silent_guard() {
 
 void GuardChannel::forget(Lane lane) {
   if (registrations_) return;
-  const ChannelMessage message{ChannelKind::kForget, raw(lane)};
+  const ChannelMessage message{ChannelKind::kForget, lane};
   // Not sent: the guard holds the segment until it ends, no more.
   send_with_fds(channel_.get(), &message, sizeof message, {});
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ids.h"
 #include "storage/read/timeline_answers.h"
 #include "wire/chunk.h"
 
@@ -18,7 +19,7 @@ namespace xylem::storage {
 
 /// Where the partners of sends or of receives may be.
 struct MissingEnds {
-  std::uint64_t rank = 0;  ///< The rank that has made the missing calls.
+  Rank rank{};             ///< The rank that has made the missing calls.
   bool are_sends = false;  ///< Sends are missing. If false, receives are.
   /// The earliest send without a receive, and the latest receive without a send.
   Nanos earliest_ns = 0, latest_ns = 0;
@@ -34,17 +35,16 @@ class MessagePairs {
 
   /// Takes an event of a chunk. `in_range`: the event belongs to the answer. If false, it is only a
   /// possible partner. Events that are no end of a message are ignored.
-  void take(std::uint64_t rank, const wire::Event& event, bool in_range);
+  void take(Rank rank, const wire::Event& event, bool in_range);
   /// Takes an event of a chunk that was opened to find partners.
-  void take_partner(std::uint64_t rank, const wire::Event& event);
+  void take_partner(Rank rank, const wire::Event& event);
 
   /// Says which ends are missing, sorted by rank. Sends come first.
   std::vector<MissingEnds> missing() const;
 
   /// Sets the messages of `timeline`, at most `limit`, and their counts. `clocks_apart` returns how
   /// far the clocks of two ranks may be apart. Call it once.
-  void finish(std::uint64_t limit,
-              const std::function<Nanos(std::uint64_t, std::uint64_t)>& clocks_apart,
+  void finish(std::uint64_t limit, const std::function<Nanos(Rank, Rank)>& clocks_apart,
               Timeline& timeline);
 
   /// Drops everything.
@@ -52,7 +52,7 @@ class MessagePairs {
 
  private:
   struct Key {
-    std::uint64_t source = 0, destination = 0;
+    Rank source{}, destination{};
     std::uint32_t comm = 0;
     std::int32_t tag = 0;
     std::uint32_t number = 0;
@@ -67,7 +67,7 @@ class MessagePairs {
     Nanos sent_ns = 0, received_ns = 0;
     std::uint64_t sent_bytes = 0, received_bytes = 0;
   };
-  void take_end(std::uint64_t rank, const wire::Event& event, bool is_send, bool in_range,
+  void take_end(Rank rank, const wire::Event& event, bool is_send, bool in_range,
                 bool is_only_partner);
   bool belongs(const Ends& ends) const;
 

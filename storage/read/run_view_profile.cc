@@ -20,7 +20,8 @@ namespace {
 class Longest {
  public:
   struct Found {
-    std::uint64_t duration_ns = 0, rank = 0;
+    std::uint64_t duration_ns = 0;
+    Rank rank{};
     std::int64_t function = 0, process = 0;
     Nanos begin_ns = 0;  ///< Of the cell that it is in,
     int level = 0;       ///< at this level: 0 is a window.
@@ -72,7 +73,7 @@ void name_hosts(ViewReader& reader, const std::unordered_map<std::int64_t, Membe
   }
   std::vector<std::set<std::int64_t>> leaves(grid.rows.size());
   for (const auto& [process, member] : members) {
-    leaves[(member.rank - rows.first) / rows.group].insert(member.leaf);
+    leaves[rows.of(member.rank)].insert(member.leaf);
   }
   for (std::size_t i = 0; i < grid.rows.size(); ++i) {
     if (leaves[i].size() == 1) grid.rows[i].host = names[*leaves[i].begin()];
@@ -143,7 +144,7 @@ class GridSums {
     if (begin_ns < slots_.begin_ns || begin_ns >= slots_.end_ns) return;
     const Member* member = rank_of_(process);
     if (member == nullptr) return;
-    const std::uint64_t at = (member->rank - rows_.first) / rows_.group;
+    const std::uint64_t at = rows_.of(member->rank);
     const std::uint64_t amount = amount_of(sums);
     grid_.cells[at * grid_.columns + slots_.of(begin_ns)] += amount;
     grid_.rows[at].total += amount;
@@ -461,7 +462,7 @@ void merge_into(FunctionSums& into, FunctionSums& from) {
 
 /// Several processes may have been the same rank.
 std::uint64_t count_ranks(const FunctionSums& sums, RankOf& rank_of) {
-  std::set<std::uint64_t> ranks;
+  std::set<Rank> ranks;
   for (const auto& [block, mask] : sums.callers) {
     for (std::int64_t place = 0; place < kBlockProcesses; ++place) {
       if ((mask >> place & 1) == 0) continue;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "storage/read/view_answers.h"
 
 namespace xylem::storage {
@@ -44,10 +45,11 @@ struct Timeline {
   /// The function and the times of a call are always known; peer, tag, comm and number may be
   /// missing.
   struct Call {
-    std::uint64_t rank = 0;
+    Rank rank{};
     std::uint32_t thread = 0;
     Nanos begin_ns = 0, end_ns = 0;
     std::string function, function_class;
+    /// As recorded. A damaged file may have a peer that is no rank.
     std::optional<std::int64_t> peer, tag, comm;
     std::uint64_t bytes = 0, calls = 1;
     bool estimated = false;  ///< The time is an estimate for `calls` calls.
@@ -64,7 +66,7 @@ struct Timeline {
   /// call. Two calls are one message only if both have the same number in the same channel
   /// (wire::kEventNumbered). At least one of the two times is known.
   struct Message {
-    std::uint64_t source = 0, destination = 0;
+    Rank source{}, destination{};
     std::optional<Nanos> sent_ns;  ///< nullopt: the send is lost or unknown.
     /// nullopt: the receive is lost, unknown, or has not taken place. Because of clock errors
     /// `received_ns` may be earlier than `sent_ns`, but not by more than the clocks may be apart.
@@ -75,7 +77,7 @@ struct Timeline {
   /// A long call. `begin_ns` and `end_ns` are the times of the call if its chunk is stored,
   /// otherwise the times of its window.
   struct LongCall {
-    std::uint64_t rank = 0;
+    Rank rank{};
     std::string function;
     std::uint64_t duration_ns = 0;
     Nanos begin_ns = 0, end_ns = 0;

@@ -36,7 +36,7 @@ TEST_F(TimelineTest, FewCallsAreAllThere) {
   EXPECT_EQ(timeline.detail, TimelineDetail::kCalls) << timeline.reason;
   EXPECT_EQ(timeline.calls_in_all, 4u);
   ASSERT_EQ(timeline.calls.size(), 4u);
-  EXPECT_EQ(timeline.calls[3].rank, 1u);
+  EXPECT_EQ(timeline.calls[3].rank, Rank{1});
   EXPECT_EQ(timeline.calls[3].function, "MPI_Recv");
   EXPECT_EQ(timeline.calls[3].function_class, "point_to_point");
   EXPECT_EQ(timeline.calls[3].peer, 0);

@@ -279,7 +279,7 @@ TEST_F(UnderWayViewTest, ATimelineHasACallOnceIfItsEventIsThereBeforeItsWindow) 
        {good(run.timeline({})), good(run.timeline({.range = {kSecond, 2 * kSecond}}))}) {
     ASSERT_EQ(timeline.calls.size(), 2u);
     EXPECT_EQ(timeline.calls_in_all, 2u);
-    EXPECT_EQ(timeline.calls[0].rank, 0u);
+    EXPECT_EQ(timeline.calls[0].rank, Rank{0});
     EXPECT_FALSE(timeline.calls[0].is_open);
     EXPECT_EQ(timeline.calls[0].end_ns, 2 * kSecond + 1);
     EXPECT_TRUE(timeline.calls[1].is_open);
@@ -288,7 +288,7 @@ TEST_F(UnderWayViewTest, ATimelineHasACallOnceIfItsEventIsThereBeforeItsWindow) 
   }
   const Timeline one = good(run.timeline({.limit = 1}));
   ASSERT_EQ(one.calls.size(), 1u);
-  EXPECT_EQ(one.calls[0].rank, 1u) << "the call that has not returned is not left out";
+  EXPECT_EQ(one.calls[0].rank, Rank{1}) << "the call that has not returned is not left out";
 }
 
 TEST_F(UnderWayViewTest, AnEventOfAnotherThreadOrFromBeforeEndsNoCall) {

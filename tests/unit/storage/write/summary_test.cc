@@ -279,7 +279,7 @@ TEST_F(SummaryTest, TheLongestCallsAreThoseOfTheWindows) {
   std::vector<std::uint64_t> found;
   for (const auto& call : succeeded(view().timeline({})).longest) {
     found.push_back(call.duration_ns);
-    EXPECT_EQ(by_window.at({call.rank, call.begin_ns}), call.duration_ns);
+    EXPECT_EQ(by_window.at({raw(call.rank), call.begin_ns}), call.duration_ns);
   }
   EXPECT_EQ(found, expected);
 }

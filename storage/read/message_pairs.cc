@@ -22,14 +22,6 @@ Nanos time_of_message(const Timeline::Message& message) {
 
 }  // namespace
 
-std::size_t MessagePairs::Hash::operator()(const Key& key) const {
-  std::uint64_t hash = raw(key.source) * 0x9e3779b97f4a7c15 + raw(key.destination);
-  hash = (hash ^ hash >> 32) * 0xff51afd7ed558ccd + key.comm;
-  hash = (hash ^ hash >> 32) * 0xc4ceb9fe1a85ec53 + static_cast<std::uint32_t>(key.tag);
-  hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15 + key.number;
-  return (hash ^ hash >> 32) * 0xff51afd7ed558ccd;
-}
-
 void MessagePairs::take(Rank rank, const wire::Event& event, bool in_range) {
   take_end(rank, event, true, in_range, false);
   take_end(rank, event, false, in_range, false);
@@ -59,7 +51,8 @@ void MessagePairs::take_end(Rank rank, const wire::Event& event, bool is_send, b
     unnumbered_.push_back(message);
     return;
   }
-  const Key key{source, destination, event.comm, event.tag, event.number};
+  // All messages are of one world.
+  const MessageKey key{{}, event.comm, source, destination, event.tag, event.number};
   const auto found = is_only_partner ? numbered_.find(key) : numbered_.try_emplace(key).first;
   if (found == numbered_.end()) return;
   Ends& ends = found->second;

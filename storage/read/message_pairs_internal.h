@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "storage/read/message_key.h"
 #include "storage/read/timeline_answers.h"
 #include "wire/chunk.h"
 
@@ -51,16 +52,6 @@ class MessagePairs {
   void clear();
 
  private:
-  struct Key {
-    Rank source{}, destination{};
-    std::uint32_t comm = 0;
-    std::int32_t tag = 0;
-    std::uint32_t number = 0;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const;
-  };
   struct Ends {
     std::uint32_t sends = 0, receives = 0;
     std::uint32_t in_range = 0;  ///< Number of ends that belong to the answer.
@@ -72,7 +63,7 @@ class MessagePairs {
   bool belongs(const Ends& ends) const;
 
   Nanos begin_ns_, end_ns_;
-  std::unordered_map<Key, Ends, Hash> numbered_;
+  std::unordered_map<MessageKey, Ends, MessageKeyHash> numbered_;
   std::vector<Timeline::Message> unnumbered_;
 };
 

@@ -21,13 +21,13 @@ std::optional<Number> parsed(const std::string& text) {
   return number;
 }
 
-Result<Nanos> to_duration(const std::string& value, Nanos least, Nanos most) {
+Result<Nanos> to_duration(const std::string& value, Nanos min, Nanos max) {
   const auto duration = parse_duration(value);
   if (!duration) return unexpected(duration.error());
-  if (*duration < least || *duration > most) {
-    return unexpected(Code::kInvalidArgument,
-                      fmt::format("'{}' is not within {} ms and {} s", value, least / kMillisecond,
-                                  most / kSecond));
+  if (*duration < min || *duration > max) {
+    return unexpected(
+        Code::kInvalidArgument,
+        fmt::format("'{}' is not within {} ms and {} s", value, min / kMillisecond, max / kSecond));
   }
   return Nanos{*duration};
 }

@@ -80,13 +80,14 @@ template <typename World>
 std::string where_text(const World& world, const std::vector<Rank>& ranks) {
   std::map<std::string, std::size_t> counts;
   for (const Rank rank : ranks) ++counts[world.at(rank).inside];
-  std::vector<std::pair<std::string, std::size_t>> most(counts.begin(), counts.end());
-  std::ranges::stable_sort(most, [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::pair<std::string, std::size_t>> by_count(counts.begin(), counts.end());
+  std::ranges::stable_sort(by_count,
+                           [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
   std::size_t rest = ranks.size();
-  for (std::size_t i = 0; i < std::min(most.size(), kMaxFunctions); ++i) {
-    text += (i == 0 ? "" : ", ") + count_text(most[i].second) + " in " + most[i].first;
-    rest -= most[i].second;
+  for (std::size_t i = 0; i < std::min(by_count.size(), kMaxFunctions); ++i) {
+    text += (i == 0 ? "" : ", ") + count_text(by_count[i].second) + " in " + by_count[i].first;
+    rest -= by_count[i].second;
   }
   return rest == 0 ? text : text + ", " + count_text(rest) + " in others";
 }

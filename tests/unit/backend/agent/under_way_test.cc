@@ -592,7 +592,7 @@ void an_hour_of_many(bool dies) {
 
   std::uint64_t calls = 0;
   std::map<Lane, std::uint64_t> time;
-  std::size_t packets = 0, most_listed = 0;
+  std::size_t packets = 0, max_listed = 0;
   for (const PacketKey& key : journal.keys()) {
     if (key.stream != wire::kWindowStream) continue;
     ++packets;
@@ -604,7 +604,7 @@ void an_hour_of_many(bool dies) {
       time[row.lane] += row.time_ns;
     }
     for (const auto& row : window->earlier) time[row.lane] += row.time_ns;
-    most_listed = std::max(most_listed, window->under_way.size());
+    max_listed = std::max(max_listed, window->under_way.size());
   }
   EXPECT_GT(packets, 10u);
   EXPECT_EQ(calls, dies ? 2 * kProcesses : 0);
@@ -616,7 +616,7 @@ void an_hour_of_many(bool dies) {
   if (dies) {
     EXPECT_EQ(collector.take_finished().size(), kProcesses);
   } else {
-    EXPECT_EQ(most_listed, 2 * kProcesses) << "the last part lists all calls";
+    EXPECT_EQ(max_listed, 2 * kProcesses) << "the last part lists all calls";
   }
 }
 
@@ -680,8 +680,8 @@ class RandomThread {
   }
   Nanos any_length(std::mt19937_64& random) const {
     static constexpr Nanos kLengths[] = {20, 300, 5'000, 80'000, 400'000, 1'500'000, 5'000'000};
-    const auto most = static_cast<std::uint64_t>(scale_ * kLengths[random() % std::size(kLengths)]);
-    return 1 + static_cast<Nanos>(random() % most);
+    const auto max = static_cast<std::uint64_t>(scale_ * kLengths[random() % std::size(kLengths)]);
+    return 1 + static_cast<Nanos>(random() % max);
   }
 
   std::uint32_t number_;

@@ -546,7 +546,7 @@ TEST(StoresAgree, OnAnyOrderOfPackets) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
-  const auto pick = [&](std::uint64_t most) { return random() % most; };
+  const auto pick = [&](std::uint64_t max) { return random() % max; };
   for (int trial = 0; trial < 10; ++trial) {
     Folder folder;
     auto memory = make_memory_store();

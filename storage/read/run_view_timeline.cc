@@ -15,14 +15,14 @@
 namespace xylem::storage {
 namespace {
 
-/// A call before it has its name.
+/// A call without the name of its function.
 struct Found {
   Rank rank{};
   std::int64_t function = 0;
   wire::Event event;
 };
 
-// Whatever a file says of times: what ends before it begins took no time.
+// In a damaged file, a call may end before it begins. Then its duration is 0.
 std::uint64_t duration(const Found& found) {
   const wire::Event& event = found.event;
   if (event.end_ns <= event.begin_ns) return 0;
@@ -137,7 +137,7 @@ class CallReader {
     }
   }
 
-  /// Ten of those read, longest first.
+  /// Returns the ten longest calls that were read, longest first.
   std::vector<Timeline::LongCall> longest() {
     std::ranges::sort(found_, is_longer);
     std::vector<Timeline::LongCall> longest;
@@ -149,9 +149,9 @@ class CallReader {
     return longest;
   }
 
-  /// Chunks and windows come on different ways: an event may be here before the window that says
-  /// that its call has returned. Calls of one thread do not overlap, so it is the call of an event
-  /// that ends after it began, or a call before that.
+  /// Removes calls that have returned. An event may be stored before the window that reports that
+  /// its call has returned. Calls of a thread do not overlap. So if an event of the thread ends
+  /// after a call began, this call has returned.
   void leave_out_ended(std::vector<CallUnderWay>& open) const {
     std::erase_if(open, [this](const CallUnderWay& call) {
       const auto newest = newest_ends_.find({call.rank, call.thread});
@@ -180,7 +180,7 @@ class CallReader {
       pairs_.finish(limit_, ClocksApart(reader_, world), timeline);
     }
     for (const CallUnderWay& call : open) timeline.calls.push_back(named(call));
-    // Of nested calls the outer one first.
+    // If calls are nested, the outer call comes first.
     std::ranges::sort(timeline.calls, [](const Timeline::Call& a, const Timeline::Call& b) {
       return std::tuple(a.rank, a.thread, a.begin_ns, b.end_ns) <
              std::tuple(b.rank, b.thread, b.begin_ns, a.end_ns);
@@ -191,7 +191,7 @@ class CallReader {
   void take(const wire::Event& event, const Member& member) {
     const bool meets = event.begin_ns < range_.end_ns &&
                        (event.end_ns > range_.begin_ns || event.begin_ns >= range_.begin_ns);
-    // Messages of too many calls are not drawn.
+    // If there are too many calls, the answer has no messages.
     if (has_messages_ && in_all_ <= limit_) pairs_.take(member.rank, event, meets);
     if (!meets || event.kind == wire::kKindCompletion) return;
     if (++in_all_ == limit_ + 1) pairs_.clear();
@@ -205,7 +205,7 @@ class CallReader {
     found_.erase(last, found_.end());
   }
 
-  // Sampled calls of the range may have their record behind it.
+  // The record of sampled calls in the range may be after the range.
   void add_density(const wire::Event& event, const Member& member, SampledCalls& sampled) {
     if (event.kind == wire::kKindCompletion) return;
     const std::int64_t function = reads_.function_of(event, member.leaf);
@@ -280,10 +280,9 @@ class CallReader {
   std::unordered_map<std::int64_t, std::string> classes_;  // By function.
 };
 
-/// The calls themselves, where they are recorded: only chunks around the windows that have the
-/// longest ones are opened, and no other chunk can hold a longer one. A call is in the window in
-/// which it ended, or where the agent was late, in the next. Calls in `open` that are found to have
-/// ended are removed.
+/// Replaces the longest windows by their calls if these are recorded. Opens only the chunks around
+/// these windows: no other chunk can have a longer call. A call is in the window in which it ended,
+/// or in the next window if the agent was late. Removes calls from `open` that have ended.
 std::vector<Timeline::LongCall> find_longest(
     ViewReader& reader, const Slots& range, const std::unordered_map<std::int64_t, Member>& members,
     const std::vector<LongWindow>& windows, std::vector<CallUnderWay>& open) {
@@ -329,7 +328,7 @@ class TimelineReader {
     range_ = reader_.one_slot(query_.range);
     if (!reader_.ok()) return;
     members_ = reader_.members(world, rows);
-    // In the order of ranks, so that of equals the same are kept each time.
+    // In the order of ranks, so that each answer keeps the same of several equal calls.
     std::map<std::pair<Rank, std::int64_t>, Member> in_order;
     for (const auto& [id, member] : members_) in_order[{member.rank, id}] = member;
 

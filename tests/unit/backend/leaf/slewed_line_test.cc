@@ -84,7 +84,7 @@ TEST(SlewedLine, AcceptsAnyTimeAndAnyOffset) {
   }
 }
 
-// The offset is learned anew all the time; what was converted before stays, and the order too.
+// The offset is measured again and again. Converted times never change, nor does their order.
 TEST(SlewedLine, KeepsTheOrderAndThePastWhateverTheOffsetLearns) {
   for (unsigned seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

@@ -57,8 +57,8 @@ int interrupting_signal(Nanos patience) {
   sigset_t set;
   ::sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) ::sigaddset(&set, signal);
-  const timespec most{patience / kSecond, patience % kSecond};
-  const int signal = ::sigtimedwait(&set, nullptr, &most);
+  const timespec max_wait{patience / kSecond, patience % kSecond};
+  const int signal = ::sigtimedwait(&set, nullptr, &max_wait);
   return signal > 0 && signal != SIGCHLD ? signal : 0;
 }
 

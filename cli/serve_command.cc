@@ -72,7 +72,9 @@ int stop_serving() {
   }
   pollfd watched{pidfd.get(), POLLIN, 0};
   if (::poll(&watched, 1, 60'000) > 0) return 0;
-  return fail_usage("a minute has passed and the front end is still storing data; it goes on");
+  return fail_usage(
+      "the front end is still storing data after a minute; it continues, and ends when all is "
+      "stored");
 }
 
 // A reader of our standard error through a pipe waits for its end, but must not wait for the end of

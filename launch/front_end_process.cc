@@ -103,9 +103,9 @@ std::string in_seconds(Nanos pause) {
   return text.data();
 }
 
-void wait_readable(int fd, Nanos most) {
+void wait_readable(int fd, Nanos max_wait) {
   pollfd waiting{fd, POLLIN, 0};
-  ::poll(&waiting, 1, static_cast<int>(most / kMillisecond));
+  ::poll(&waiting, 1, static_cast<int>(max_wait / kMillisecond));
 }
 
 // The path of a folder of this run. An agent has the user of the rank that has started it, and the
@@ -159,8 +159,8 @@ Result<void> FrontEndProcess::launch() {
   control_.reset(ends[0]);
   UniqueFd theirs(ends[1]);
   // A front end that hangs reads nothing.
-  const timeval most{static_cast<time_t>(patience_.until_killed / kSecond), 1};
-  ::setsockopt(control_.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+  const timeval max_wait{static_cast<time_t>(patience_.until_killed / kSecond), 1};
+  ::setsockopt(control_.get(), SOL_SOCKET, SO_SNDTIMEO, &max_wait, sizeof max_wait);
   heard_.clear();
   failure_.clear();
   is_ready_ = false;
@@ -355,8 +355,8 @@ Result<void> FrontEndProcess::end(std::string last_line, const Say& say) {
     char c;
     const bool is_closed = control_ && ::recv(control_.get(), &c, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
     if (is_closed) waiting[1].fd = -1;
-    const std::optional<Nanos> most = is_closed ? std::optional(kReapPause) : again;
-    const int timeout = most ? static_cast<int>(*most / kMillisecond) : -1;
+    const std::optional<Nanos> max_wait = is_closed ? std::optional(kReapPause) : again;
+    const int timeout = max_wait ? static_cast<int>(*max_wait / kMillisecond) : -1;
     if (::poll(waiting, 2, timeout) <= 0 || waiting[0].revents == 0) continue;
     signalfd_siginfo which{};
     if (::read(signals.get(), &which, sizeof which) == sizeof which) answer_interrupt(say);

@@ -47,8 +47,8 @@ GroupWitness::GroupWitness() {
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
   // A witness that is stopped does not answer.
-  const timeval most{1, 0};
-  ::setsockopt(ours.get(), SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+  const timeval max_wait{1, 0};
+  ::setsockopt(ours.get(), SOL_SOCKET, SO_RCVTIMEO, &max_wait, sizeof max_wait);
   pid_ = ::fork();
   if (pid_ == 0) be_witness(theirs.get());
   if (pid_ > 0) channel_ = std::move(ours);

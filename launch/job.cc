@@ -111,8 +111,9 @@ int Job::wait(GroupWitness& witness, const std::function<std::optional<Nanos>()>
     }
     const std::optional<Nanos> again = attend();
     siginfo_t how{};
-    const timespec most{again.value_or(0) / kSecond, again.value_or(0) % kSecond};
-    const int signal = again ? ::sigtimedwait(&gated, &how, &most) : ::sigwaitinfo(&gated, &how);
+    const timespec max_wait{again.value_or(0) / kSecond, again.value_or(0) % kSecond};
+    const int signal =
+        again ? ::sigtimedwait(&gated, &how, &max_wait) : ::sigwaitinfo(&gated, &how);
     if (signal <= 0 || signal == SIGCHLD) continue;
     // Signals of the terminal come from the kernel and go to the whole group.
     const bool job_has_it = witness.reached_group(signal).value_or(how.si_code > 0);

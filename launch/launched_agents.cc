@@ -115,7 +115,7 @@ bool LaunchedAgents::all_ended() const {
   return std::all_of(running_.begin(), running_.end(), [](const Running& r) { return r.ended; });
 }
 
-void LaunchedAgents::poll_for(Nanos most, bool for_answers) {
+void LaunchedAgents::poll_for(Nanos max_wait, bool for_answers) {
   std::vector<pollfd> fds;
   if (for_answers && answers_) fds.push_back({answers_.get(), POLLIN, 0});
   for (const Running& each : running_) {
@@ -124,7 +124,7 @@ void LaunchedAgents::poll_for(Nanos most, bool for_answers) {
   // The launchers' output is checked periodically. poll() would return at once, again and again,
   // after the end of the output.
   constexpr Nanos kPace = 50 * kMillisecond;
-  const Nanos wait = std::clamp<Nanos>(most, 0, kPace);
+  const Nanos wait = std::clamp<Nanos>(max_wait, 0, kPace);
   ::poll(fds.data(), fds.size(), static_cast<int>(wait / kMillisecond));
 }
 

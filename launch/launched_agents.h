@@ -77,7 +77,7 @@ class LaunchedAgents {
   void listen();
   void handle_line(const std::string& line);
   void collect(Running& running);
-  void poll_for(Nanos most, bool for_answers);
+  void poll_for(Nanos max_wait, bool for_answers);
   bool wait_until_ended(Nanos deadline);
   void signal_all(int signal);
 

@@ -118,10 +118,10 @@ class Memory {
   }
 
   // A text that ends with a zero within `most` bytes and holds nothing but printable characters.
-  std::optional<std::string> text(std::uint64_t address, std::size_t most) const {
+  std::optional<std::string> text(std::uint64_t address, std::size_t max_size) const {
     std::string text;
     std::array<char, 256> piece;
-    while (address != 0 && text.size() < most) {
+    while (address != 0 && text.size() < max_size) {
       // Does not read across the end of a page, because the next page may not be mapped.
       const std::size_t room = std::min<std::size_t>(piece.size(), 4096 - address % 4096);
       const ssize_t got = ::pread(fd_.get(), piece.data(), room, static_cast<off_t>(address));

@@ -75,12 +75,12 @@ Evaluation evaluate(const FuzzyRules& rules, const FactValues& facts) {
   it.memberships.reserve(rules.factors.size() * grades);
   for (const Factor& factor : rules.factors) {
     it.values.push_back(facts[factor.fact]);
-    const double least = std::ranges::min(factor.functions, {}, &Trapezoid::a).a;
-    const double most = std::ranges::max(factor.functions, {}, &Trapezoid::d).d;
+    const double min = std::ranges::min(factor.functions, {}, &Trapezoid::a).a;
+    const double max = std::ranges::max(factor.functions, {}, &Trapezoid::d).d;
     for (const Trapezoid& function : factor.functions) {
-      it.memberships.push_back(
-          it.values.back() ? membership(function, std::clamp(*it.values.back(), least, most))
-                           : 1 / static_cast<double>(grades));
+      it.memberships.push_back(it.values.back()
+                                   ? membership(function, std::clamp(*it.values.back(), min, max))
+                                   : 1 / static_cast<double>(grades));
     }
   }
   it.matrix = it.memberships;

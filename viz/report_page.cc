@@ -221,24 +221,24 @@ std::string matrix(const Matrix& matrix) {
   map.cells.assign(map.columns * map.rows, 0);
   map.is_square = true;
   map.name = "bytes from each rank to each other";
-  std::uint64_t messages = 0, bytes = 0, most = 1;
+  std::uint64_t messages = 0, bytes = 0, max = 1;
   for (const Matrix::Cell& cell : matrix.cells) {
     messages += cell.count;
     bytes += cell.amount;
-    most = std::max(most, cell.amount);
+    max = std::max(max, cell.amount);
     const std::uint64_t row = cell.row / matrix.block, column = cell.column / matrix.block;
     if (row < map.rows && column < map.columns) {
       map.cells[row * map.columns + column] = static_cast<double>(cell.amount);
     }
   }
-  map.max = static_cast<double>(most);
+  map.max = static_cast<double>(max);
   return "<h2>Who sends to whom, world 0</h2>\n" + heat_map(map) +
          fmt::format(
              "<p class=\"axis square\"><span>from top to bottom, to left to right: ranks 0 "
              "to {}{}</span></p>\n",
              matrix.world_size - 1,
              matrix.block == 1 ? "" : fmt::format("; a cell is {} a side", matrix.block)) +
-         heat_legend("0 B", bytes_text(most)) +
+         heat_legend("0 B", bytes_text(max)) +
          fmt::format("<p id=\"matrix\">{} messages with {} in all.</p>\n", count(messages).html,
                      number(bytes, bytes_text(bytes)).html);
 }
@@ -254,10 +254,10 @@ std::string wait_causes(const WaitSummary& waits) {
     for (const Rank rank : cause.longest)
       ranks += (ranks.empty() ? "" : ", ") + std::to_string(raw(rank));
     if (cause.ranks > cause.longest.size()) ranks += ", ...";
-    const auto most = static_cast<double>(waits.causes.front().time_ns);
+    const auto max = static_cast<double>(waits.causes.front().time_ns);
     rows.push_back({count(raw(cause.world)), count(raw(cause.rank)),
                     time(static_cast<std::uint64_t>(cause.time_ns)),
-                    bar(share_of(static_cast<double>(cause.time_ns), most)), count(cause.ranks),
+                    bar(share_of(static_cast<double>(cause.time_ns), max)), count(cause.ranks),
                     text(ranks)});
   }
   return table("wait_causes",
@@ -300,11 +300,11 @@ std::string waits(const ReportPageValues& values) {
   const Report& report = values.overview.report;
   if (report.waits.empty()) return "";
   std::vector<std::vector<Cell>> rows;
-  const auto most = static_cast<double>(report.waits.front().time_ns);
+  const auto max = static_cast<double>(report.waits.front().time_ns);
   for (const Report::Wait& wait : report.waits) {
     rows.push_back({count(raw(wait.world)), count(raw(wait.rank)), count(raw(wait.peer)),
                     time(static_cast<std::uint64_t>(wait.time_ns)),
-                    bar(share_of(static_cast<double>(wait.time_ns), most)), count(wait.calls)});
+                    bar(share_of(static_cast<double>(wait.time_ns), max)), count(wait.calls)});
   }
   return "<h2>Waits, an estimate: time of calls that received from a rank</h2>\n" +
          fmt::format(

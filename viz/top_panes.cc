@@ -245,14 +245,14 @@ Table waits_table(const TopAnswers& answers, const TopChoice& choice) {
     return !only.is_ranks || (raw(rank) >= only.first && raw(rank) <= only.last);
   };
   const auto& waits = answers.overview->report.waits;
-  const double most = waits.empty() ? 0 : static_cast<double>(waits.front().time_ns);
+  const double max = waits.empty() ? 0 : static_cast<double>(waits.front().time_ns);
   for (const Report::Wait& wait : waits) {
     if (!is_meant(wait.rank) && !is_meant(wait.peer)) continue;
     table.rows.push_back({{std::to_string(raw(wait.world))},
                           {std::to_string(raw(wait.rank)), Look::kStrong},
                           {std::to_string(raw(wait.peer)), Look::kStrong},
                           {duration_text(wait.time_ns)},
-                          {"", Look::kBar, share_of(static_cast<double>(wait.time_ns), most)},
+                          {"", Look::kBar, share_of(static_cast<double>(wait.time_ns), max)},
                           {count_text(wait.calls)}});
   }
   return table;

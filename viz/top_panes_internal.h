@@ -18,8 +18,9 @@ struct Column {
   std::string head;
   std::size_t width = 0;  ///< Minimum width.
   Align align = Align::kRight;
-  int need = 0;          ///< 0: never left out.
-  std::size_t most = 0;  ///< Maximum width. If it is at most `width`, the column does not grow.
+  int need = 0;  ///< 0: never left out.
+  std::size_t max_width =
+      0;  ///< Maximum width. If it is at most `width`, the column does not grow.
 };
 
 /// The contents of a row in one column: text, or a bar if `part` is not negative. `part` and `rest`

@@ -42,13 +42,13 @@ std::vector<std::size_t> widths_of(const Table& table, std::size_t room) {
   }
   std::size_t left = room + kGap - std::min(used, room + kGap);
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    std::size_t most = 0;  // No text needs more than the longest of its column.
+    std::size_t max_width = 0;  // No text needs more than the longest of its column.
     for (const auto& row : table.rows) {
-      most = std::max(most, row[i].part >= 0 ? columns[i].most : cells(row[i].text));
+      max_width = std::max(max_width, row[i].part >= 0 ? columns[i].max_width : cells(row[i].text));
     }
-    most = std::min(most, columns[i].most);
-    if (widths[i] == 0 || most <= widths[i]) continue;
-    const std::size_t more = std::min(left, most - widths[i]);
+    max_width = std::min(max_width, columns[i].max_width);
+    if (widths[i] == 0 || max_width <= widths[i]) continue;
+    const std::size_t more = std::min(left, max_width - widths[i]);
     widths[i] += more;
     left -= more;
   }
@@ -320,8 +320,8 @@ TopScreen draw_top(const TopAnswers& answers, const TopChoice& choice, const Scr
       lines.push_back(share_line(*answers.overview, choice, form.width));
     }
     if (form.height == 0 || form.height >= kFindingsFrom) {
-      const std::size_t most = form.height == 0 ? 0 : form.height / kFindingsPart;
-      for (Line& line : finding_lines(*answers.overview, choice, form, most)) {
+      const std::size_t max_lines = form.height == 0 ? 0 : form.height / kFindingsPart;
+      for (Line& line : finding_lines(*answers.overview, choice, form, max_lines)) {
         lines.push_back(std::move(line));
       }
     }

@@ -11,13 +11,13 @@
 namespace xylem::backend {
 namespace {
 
-// Something due at once, but not in the same turn of the loop.
+// Delay of work that is due at once, but not in the same turn of the loop.
 constexpr Nanos kSoon = 1 * kMillisecond;
-// What is due so shortly one after the other shares a wake.
+// Work that is due within this time is done in the same wake.
 constexpr Nanos kTogether = 2 * kMillisecond;
-// Long enough for the next look at the rings, also of an agent that sleeps.
+// A report may wait this long for the next look at the rings, also in an agent that sleeps.
 constexpr Nanos kReportSlack = 1250 * kMillisecond;
-// Somebody waits for the end: from when it is told on, rings are looked at as often as this.
+// Maximum time between looks at the rings after the end was announced, since someone waits for it.
 constexpr Nanos kEndingInterval = 125 * kMillisecond;
 
 }  // namespace
@@ -222,7 +222,7 @@ void Agent::take_appended() {
 
 void Agent::drain(Nanos now) {
   next_drain_ = now + longest_interval();
-  // After the last window there is none.
+  // The last window is sealed. There is nothing to read any more.
   if (phase_ == Phase::kClosing || phase_ == Phase::kDelivering) return;
   if (delivery_.follow_clock()) collector_.set_offset(delivery_.offset_ns());
   start_encoding(now);
@@ -244,7 +244,7 @@ Nanos Agent::longest_interval() const {
   return rest_ == Rest::kAsleep ? options_.sleep_interval : options_.idle_interval;
 }
 
-// Shorter at once, longer by doubling: bursts come in groups.
+// The interval becomes shorter at once, but at most doubles each time: bursts come in groups.
 Nanos Agent::interval_for(double fill, Nanos now) const {
   if (collector_.is_anybody_starting(now)) return options_.busy_interval;
   if (rest_ == Rest::kAsleep) return longest_interval();
@@ -255,8 +255,8 @@ Nanos Agent::interval_for(double fill, Nanos now) const {
   return std::max(options_.busy_interval, static_cast<Nanos>(wanted));
 }
 
-// A call may begin just when its switch is changed, and not see the change. So the next look still
-// comes soon, and finds that call.
+// A call that begins while its switch is changed may not see the change. So the next look still
+// comes soon and finds this call.
 void Agent::rest(bool is_quiet, Nanos now) {
   if (!is_quiet || phase_ != Phase::kWatching || finish_at_ != 0) return stay_awake(now);
   if (rest_ != Rest::kAwake) {
@@ -276,7 +276,7 @@ void Agent::stay_awake(Nanos now) {
   collector_.let_calls_be();
 }
 
-// Perhaps the beginning of a burst: the next looks come as soon as after a full ring.
+// This call may begin a burst, so the next looks come as soon as after a full ring.
 void Agent::on_call(Nanos now) {
   stay_awake(now);
   interval_ = options_.busy_interval / 2;
@@ -310,7 +310,7 @@ void Agent::on_readable(int fd, Nanos now) {
   } else if (options_.call_watch != nullptr && fd == options_.call_watch->fd()) {
     on_call(now);
   } else if (services_.on_readable(fd, now)) {
-    return schedule(now);  // Its packets go with the next look at the rings.
+    return schedule(now);  // Its packets are sent with the next look at the rings.
   } else if (!host_watch_.on_readable(fd)) {
     process_gone(fd, now);
     if (auto report = comm_processes_.collect(fd, *network_)) {
@@ -332,12 +332,12 @@ bool Agent::wants_to_end(Nanos now) const {
 
 void Agent::advance_life(Nanos now) {
   if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return;
-  // A front end that has said that the run is over does not come back.
+  // A front end that has announced the end of the run does not come back.
   const Nanos patience = finish_at_ != 0 ? options_.finish_orphan_limit : options_.orphan_limit;
   const overlay::Uplink& uplink = delivery_.uplink();
   if (!uplink.link() && uplink.orphan_for(now) >= patience) return give_up("there is no front end");
   if (phase_ == Phase::kWatching && encoding_ && wants_to_end(now)) {
-    // Whoever lives on is counted as it stands, so it must stand still.
+    // Processes that still run are counted now, so their counters must not change any more.
     if (finish_at_ != 0) collector_.stop_capture();
     phase_ = Phase::kFinishing;
     next_drain_ = now;
@@ -353,8 +353,8 @@ void Agent::advance_life(Nanos now) {
   }
 }
 
-// From here on the folder is of no use; a job that starts while the rest is delivered gets an agent
-// of its own.
+// The folder is not needed any more. A job that starts while the last packets are delivered gets a
+// new agent.
 void Agent::on_source_closed(Nanos now) {
   if (phase_ != Phase::kClosing) return;
   source_is_closed_ = true;
@@ -362,7 +362,7 @@ void Agent::on_source_closed(Nanos now) {
   deliver_last(now);
 }
 
-// While the journal is full it is tried again, after acknowledgements and from time to time.
+// If the journal is full, this is tried again after acknowledgements and from time to time.
 void Agent::deliver_last(Nanos now) {
   if (!collector_.seal_last(now)) return;
   take_appended();
@@ -374,7 +374,7 @@ void Agent::on_source_open(Nanos now) {
   phase_ = Phase::kWatching;
   services_.resume();
   quiet_since_ = now;
-  if (finish_at_ != 0) finish_at_ = now;  // Who just came has time to end, too.
+  if (finish_at_ != 0) finish_at_ = now;  // A process that just registered also gets time to end.
   next_drain_ = now;
 }
 

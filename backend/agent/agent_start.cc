@@ -34,7 +34,7 @@ Result<void> take(const char* name, std::string& into) {
   return {};
 }
 
-// What RLIMIT_FSIZE allows, in whole pages.
+// Maximum size of a file (RLIMIT_FSIZE), in whole pages.
 std::size_t largest_file() {
   constexpr std::size_t kPage = 4096;
   rlimit limit{};
@@ -48,17 +48,17 @@ void set_stay(Stay stay, AgentOptions& options) {
     case Stay::kWithRanks:
       return;
     case Stay::kUntilTold:
-      // Nobody would start another one for the next rank.
+      // No one would start another agent for the next rank.
       options.linger = kForAges;
       options.first_linger = kForAges;
       return;
     case Stay::kWithFound:
-      // Nobody else comes, and who is left alone at the end has no calls to be waited for; but who
-      // got the same signal as we may show that it has ended.
+      // No further process registers, and processes that still run at the end have no calls to wait
+      // for. But a process that got the same signal as this agent may be about to end.
       options.linger = 0;
       options.first_linger = 0;
       options.finish_patience = 300 * kMillisecond;
-      // They fill no rings: what is left to do is done each second.
+      // The processes fill no rings, so once a second is enough.
       options.idle_interval = 1 * kSecond;
       return;
   }

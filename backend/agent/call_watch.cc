@@ -19,15 +19,15 @@
 namespace xylem::backend {
 namespace {
 
-// The waiting thread makes a few system calls.
+// Stack of the waiting thread, which only makes a few system calls.
 constexpr std::size_t kStackBytes = 256u << 10;
 
 long wait_for_any(const futex_waitv* words, std::size_t count) {
   return ::syscall(SYS_futex_waitv, words, count, 0, nullptr, 0);
 }
 
-// Without words to wait for, the call is invalid where it exists. A filter of system calls may kill
-// a process that makes a new one.
+// If the kernel has this system call, it fails with EINVAL without words to wait for. If system
+// calls are filtered, do not try it: a filter may kill a process that makes an unknown system call.
 bool can_wait() {
   const bool is_filtered = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
   return !is_filtered && wait_for_any(nullptr, 0) < 0 && errno == EINVAL;
@@ -37,7 +37,7 @@ futex_waitv wait_while(const CaptureSwitch& word, std::uint32_t value) {
   futex_waitv wait{};
   wait.val = value;
   wait.uaddr = reinterpret_cast<std::uintptr_t>(&word);
-  wait.flags = FUTEX_32;  // Not private: a process shares its switch.
+  wait.flags = FUTEX_32;  // Not private: the agent and the process share the switch.
   return wait;
 }
 

@@ -11,7 +11,7 @@ constexpr std::size_t kMaxFds = 2;
 
 ChannelMessage message_of(Lane lane, std::uint32_t pid, std::uint64_t start_time,
                           const wire::ProcessRow& row) {
-  ChannelMessage message{ChannelKind::kProcess, raw(lane),  pid,          raw(row.rank),
+  ChannelMessage message{ChannelKind::kProcess, lane,       pid,          row.rank,
                          row.world_size,        start_time, row.world_key};
   row.program.copy(message.program, sizeof message.program - 1);
   row.unwatched.copy(message.unwatched, sizeof message.unwatched - 1);
@@ -20,11 +20,11 @@ ChannelMessage message_of(Lane lane, std::uint32_t pid, std::uint64_t start_time
 
 wire::ProcessRow row_of(const ChannelMessage& message) {
   wire::ProcessRow row;
-  row.lane = Lane{message.lane};
+  row.lane = message.lane;
   row.pid = message.pid;
-  row.initialised = message.world_size > message.rank;
+  row.initialised = message.world_size > raw(message.rank);
   row.world_key = message.world_key;
-  row.rank = Rank{message.rank};
+  row.rank = message.rank;
   row.world_size = message.world_size;
   row.program = message.program;
   row.unwatched = message.unwatched;

@@ -29,9 +29,9 @@ enum class ChannelKind : std::uint32_t {
 
 struct ChannelMessage {
   ChannelKind kind{};
-  std::uint32_t lane = 0;
+  Lane lane{};
   std::uint32_t pid = 0;
-  std::uint32_t rank = 0;
+  Rank rank{};
   std::uint32_t world_size = 0;
   std::uint64_t start_time = 0;
   wire::WorldKey world_key{};

@@ -50,7 +50,7 @@ wire::PacketId ChunkWriter::next_id(const WatchedProcess& process, LeafId leaf) 
   return id;
 }
 
-// Up to kMaxChunkEvents records of one process, ring by ring.
+// Writes up to kMaxChunkEvents records of one process, ring by ring.
 bool ChunkWriter::write_chunk(WatchedProcess& process, Drain& drain) {
   Draft draft;
   draft.packet.id = next_id(process, drain.leaf);

@@ -57,7 +57,7 @@ void Collector::configure(LeafId leaf, const wire::Control& control) {
   if (!is_configured_ || leaf != leaf_) windows_.start(leaf);
   is_configured_ = true;
   leaf_ = leaf;
-  // Perhaps from a front end's successor, which knows of no silence.
+  // A new version may come from a new front end, which knows of no silence.
   if (control.version > control_.version) silence_.tell_again();
   control_ = control;
   control_.window_ns = std::max(control_.window_ns, kShortestWindow);

@@ -26,7 +26,7 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr int kNotStarted = 127;
 constexpr std::string_view kPassesOver = "lines that are not metrics";
 
-// Without what was printed, which may be another text each time.
+// The part of a reason before the printed text. The printed text may differ each time.
 std::string_view kind_of(std::string_view why) { return why.substr(0, why.find('\'')); }
 
 std::vector<std::string> words_of(std::string_view command) {
@@ -37,11 +37,11 @@ std::vector<std::string> words_of(std::string_view command) {
   return words;
 }
 
-// Between fork and exec.
+// Runs in the child, between fork and exec.
 [[noreturn]] void exec_program(char* const* arguments, int output, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(kNotStarted);  // It died before the line above.
+  if (::getppid() != parent) ::_exit(kNotStarted);  // The parent died before the line above.
   const int copy = ::fcntl(output, F_DUPFD, 10);
   const int nowhere = ::open("/dev/null", O_RDWR);
   ::dup2(nowhere, 0);
@@ -65,8 +65,8 @@ ExecSeries::~ExecSeries() {
   if (child_ > 0) end_child();
 }
 
-// Whoever does not end although it is killed, since it waits for a device, is left to the guard:
-// the loop goes on.
+// A killed child may not end at once, for example because it waits for a device. Then the guard
+// waits for its end, and this loop continues.
 void ExecSeries::end_child() {
   constexpr int kPatienceMs = 20;
   ::kill(-child_, SIGKILL);
@@ -78,7 +78,7 @@ void ExecSeries::end_child() {
   child_ = 0;
 }
 
-// False while it has not ended.
+// Returns false while the child has not ended.
 bool ExecSeries::reap(int& status) {
   const pid_t got = ::waitpid(child_, &status, WNOHANG);
   if (got == 0 || (got < 0 && errno == EINTR)) return false;
@@ -111,7 +111,7 @@ bool ExecSeries::start(overlay::Network& network, Nanos now) {
     output_.reset();
     return false;
   }
-  ::setpgid(child_, child_);  // Both do it: whoever comes first.
+  ::setpgid(child_, child_);  // Parent and child both do this, because either may come first.
   pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, child_, 0)));
   started_ = now;
   look_at_ = now + spec_.timeout_ns;
@@ -167,7 +167,7 @@ void ExecSeries::kill_group(const std::string& why, Nanos now) {
   ::kill(-child_, SIGKILL);
 }
 
-// It has ended and nobody has waited for it: its number, and that of its group, are still its own.
+// The child has ended but was not waited for, so no other process or group has its number yet.
 void ExecSeries::collect(overlay::Network& network, Nanos now) {
   drain(network, now);
   ::kill(-child_, SIGKILL);
@@ -189,7 +189,7 @@ void ExecSeries::collect(overlay::Network& network, Nanos now) {
   succeed(text, now);
 }
 
-// A sample is of the moment at which the program was started.
+// The time of a sample is the start of the program.
 void ExecSeries::succeed(const MetricText& text, Nanos) {
   std::vector<double> numbers(layout_.rows.size(), kUnknown);
   std::vector<double> counted(layout_.rows.size(), kUnknown);

@@ -64,7 +64,7 @@ class Guard {
   void accept();
   void from_worker();
   void tell(const HeldProcess& held, Lane lane);
-  void tell(ChannelKind kind, std::uint32_t lane);
+  void tell(ChannelKind kind, Lane lane);
   void flush();
   void answer_drain();
   void keep_spare();
@@ -77,14 +77,14 @@ class Guard {
   ProgramGroups programs_;
   UniqueFd signals_;
   UniqueFd channel_;
-  UniqueFd spare_;  // A descriptor given up where one is needed.
+  UniqueFd spare_;  // Closed when another descriptor is needed.
   pid_t worker_ = -1;
   std::map<Lane, HeldProcess> held_;
   std::uint32_t next_lane_ = 1;
   std::deque<ChannelMessage> queue_;  // To the worker; descriptors are looked up in held_.
-  // Its end of the channel is closed; ours keeps its number until there is another worker.
+  // The worker's end of the channel is closed. Our end stays open until there is another worker.
   bool worker_has_left_ = false;
-  bool can_send_ = true;  // False: try again later, though the channel is writable.
+  bool can_send_ = true;  // False: try again later, even if the channel is writable.
   bool drain_is_asked_ = false;
   std::vector<Nanos> starts_;
 };
@@ -118,13 +118,14 @@ Result<int> Guard::run() {
   }
 }
 
-// The duplicate of a descriptor is a number only: a full table of the host does not prevent it.
+// A duplicate needs only a number in this process, so it works even if the host's file table is
+// full.
 void Guard::keep_spare() {
   if (!spare_) spare_.reset(::fcntl(signals_.get(), F_DUPFD_CLOEXEC, 0));
 }
 
 Result<void> Guard::start_worker() {
-  // Room for the two ends.
+  // Makes room for the two ends of the new channel.
   channel_.reset();
   spare_.reset();
   int ends[2];
@@ -148,7 +149,7 @@ Result<void> Guard::start_worker() {
   can_send_ = true;
   drain_is_asked_ = false;
   for (const auto& [lane, held] : held_) tell(held, lane);
-  tell(ChannelKind::kReady, next_lane_);
+  tell(ChannelKind::kReady, Lane{next_lane_});
   return {};
 }
 
@@ -176,7 +177,7 @@ void Guard::on_signal() {
   }
 }
 
-// The code to end with, when there is to be no other worker.
+// Returns the guard's exit code if no other worker is started.
 std::optional<int> Guard::collect_worker() {
   int status = 0;
   if (::waitpid(worker_, &status, WNOHANG) != worker_) return std::nullopt;
@@ -218,18 +219,18 @@ void Guard::from_worker() {
     std::vector<UniqueFd> descriptors;
     spare_.reset();  // The kernel drops a descriptor that comes when none is free.
     const ssize_t got = receive_with_fds(channel_.get(), &message, sizeof message, descriptors);
-    // The new listener took the spare's place, the old one leaves its own to the next spare.
+    // The new listener uses the spare's place. Closing the old listener makes room for a new spare.
     if (message.kind == ChannelKind::kListen && !descriptors.empty())
       registrations_.listen_at(std::move(descriptors.front()));
     keep_spare();
     if (got != static_cast<ssize_t>(sizeof message)) {
-      // At its end poll would report it again and again; SIGCHLD tells the rest. The descriptor is
-      // room for the next worker's.
+      // After this end, poll would report the channel again and again. SIGCHLD reports the rest.
+      // The descriptor stays open to keep room for the next worker's channel.
       if (got == 0) worker_has_left_ = true;
       return;
     }
     if (message.kind == ChannelKind::kForget) {
-      held_.erase(Lane{message.lane});
+      held_.erase(message.lane);
     } else if (message.kind == ChannelKind::kDrain) {
       accept();
       drain_is_asked_ = true;
@@ -239,25 +240,26 @@ void Guard::from_worker() {
   }
 }
 
-// A process that waits for want of a descriptor must not be left behind.
+// Not while registrations are paused: a process that waits for a free descriptor must not be
+// missed.
 void Guard::answer_drain() {
   if (!drain_is_asked_ || registrations_.is_paused()) return;
   drain_is_asked_ = false;
-  tell(ChannelKind::kDrained, 0);
+  tell(ChannelKind::kDrained, Lane{});
 }
 
 void Guard::tell(const HeldProcess& held, Lane lane) {
   queue_.push_back(message_of(lane, held.pid, held.start_time, held.row));
 }
 
-void Guard::tell(ChannelKind kind, std::uint32_t lane) { queue_.push_back({kind, lane}); }
+void Guard::tell(ChannelKind kind, Lane lane) { queue_.push_back({kind, lane}); }
 
 void Guard::flush() {
   while (!queue_.empty() && !worker_has_left_) {
     const ChannelMessage& message = queue_.front();
     std::vector<int> descriptors;
     if (message.kind == ChannelKind::kProcess) {
-      const auto held = held_.find(Lane{message.lane});
+      const auto held = held_.find(message.lane);
       if (held == held_.end()) {
         queue_.pop_front();
         continue;
@@ -289,7 +291,7 @@ Result<bool> daemonize() {
   const pid_t child = ::fork();
   if (child < 0) return failed();
   if (child != 0) {
-    // Until it has ended the daemon may still be ours, and our parent's after us.
+    // Until this child has ended, the daemon could become a child of this process or of its parent.
     while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
     }
     return false;

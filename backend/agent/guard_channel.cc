@@ -39,7 +39,8 @@ bool has_rung(const UniqueFd& timer) {
   return ::read(timer.get(), &times, sizeof times) == static_cast<ssize_t>(sizeof times);
 }
 
-// Without a descriptor for it the process counts as unwatched. One without a segment needs none.
+// If no descriptor for the process can be opened, it counts as unwatched. A process without a
+// segment needs no descriptor.
 void open_life(NewProcess& process) {
   if (!process.segment) return;
   auto life = open_process(process.pid, process.start_time);
@@ -112,21 +113,21 @@ std::optional<SourceEvent> GuardChannel::from_guard() {
     if (!descriptors.empty()) process.segment = std::move(descriptors[0]);
     if (process.row.unwatched.empty() && !process.segment)
       process.row.unwatched = no_descriptor_text(EMFILE);
-    return process_event(Lane{message.lane}, std::move(process));
+    return process_event(message.lane, std::move(process));
   }
   if (message.kind == ChannelKind::kReady) {
     ready_ = true;
-    next_lane_ = std::max(next_lane_, message.lane);
+    next_lane_ = std::max(next_lane_, raw(message.lane));
     SourceEvent event;
     event.kind = SourceEvent::Kind::kReady;
     return event;
   }
   if (message.kind == ChannelKind::kDrained && closing_) drained();
-  return std::nullopt;  // What that brought about stands in events_.
+  return std::nullopt;  // The resulting events are in events_.
 }
 
-// What the guard had accepted and not passed on is gone with it; those processes count as never
-// registered. Everything else continues.
+// Processes that the guard had accepted but not passed on are lost; they count as never registered.
+// Everything else continues.
 void GuardChannel::guard_died() {
   log(Level::kWarn, "the guard died; the worker continues alone");
   channel_.reset();
@@ -141,8 +142,9 @@ void GuardChannel::guard_died() {
   }
 }
 
-// The end of the channel follows at once, and with it guard_died(). The guard made the channel, so
-// the kernel knows its process id; as its child we would have another parent if it were gone.
+// The guard made the channel, so the kernel knows its process id. The worker is the guard's child:
+// if the guard had ended, the worker would have another parent, and the id could be another
+// process's.
 void GuardChannel::end_silent_guard() {
   ucred guard{};
   socklen_t size = sizeof guard;
@@ -155,14 +157,14 @@ void GuardChannel::end_silent_guard() {
 
 void GuardChannel::forget(Lane lane) {
   if (registrations_) return;
-  const ChannelMessage message{ChannelKind::kForget, raw(lane)};
-  // Not sent: the guard holds the segment until it ends, no more.
+  const ChannelMessage message{ChannelKind::kForget, lane};
+  // If the message cannot be sent, the guard only keeps the segment until it ends.
   send_with_fds(channel_.get(), &message, sizeof message, {});
 }
 
 void GuardChannel::close() {
   if (closing_) return;
-  // Without a folder nobody finds us, and there is nothing to lock.
+  // Without a folder no process can find this agent, and there is nothing to lock.
   if (folder_.is_there() && !folder_.try_lock()) {
     SourceEvent event;
     event.kind = SourceEvent::Kind::kOpen;
@@ -173,12 +175,13 @@ void GuardChannel::close() {
   came_while_closing_ = false;
   if (folder_.is_there()) folder_.unlink_socket();
   ring_after(patience_over_, patience_);
-  if (registrations_) return;  // The next take() finds who is left.
+  if (registrations_) return;  // The next take() returns the processes that are left.
   const ChannelMessage message{ChannelKind::kDrain};
   send_with_fds(channel_.get(), &message, sizeof message, {});
 }
 
-// Whoever registers holds the lock while it does; we hold it: nobody is on the way any more.
+// A process holds the lock while it registers. This worker has the lock, so no process is
+// registering.
 void GuardChannel::drained() {
   closing_ = false;
   ring_after(patience_over_, 0);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kPauseMs = 5;
 
-// Whoever ends may take the folder away between any two steps: then it is made again.
+// An agent that ends may remove the folder between any two steps. Then the folder is made again.
 Result<bool> make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return unexpected(Code::kPermissionDenied,

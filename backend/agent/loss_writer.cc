@@ -37,7 +37,8 @@ Nanos LossWriter::next_due(const WatchedProcess& process) const {
   return process.unreadable_since == 0 ? 0 : process.unreadable_since + patience_;
 }
 
-// As a window of its own that is lost: its calls count as in a window, and are not stored.
+// The calls become a lost window of their own. They count like the calls of a window, but they are
+// not stored.
 bool LossWriter::give_up_calls(WatchedProcess& process, const Drain& drain) {
   Draft draft;
   std::vector<std::uint32_t> rings;
@@ -53,8 +54,8 @@ bool LossWriter::give_up_calls(WatchedProcess& process, const Drain& drain) {
   for (const FunctionId function : process.segment.function_ids()) {
     std::uint64_t unread = 0;
     for (const std::uint32_t ring : rings) unread += process.segment.recorded_calls(ring, function);
-    // A predecessor may have read some of them. What is pending of other rings, sampled calls for
-    // one, may then be counted as lost in their place: the sum is right.
+    // A former worker may have read some of these records. Then pending calls of other rings, such
+    // as sampled calls, may be counted as lost in their place. The sum is right.
     unread = std::min(unread, windows_.pending_calls(process, function));
     if (unread == 0) continue;
     const std::uint64_t so_far = process.segment.windowed_calls(function) + unread;

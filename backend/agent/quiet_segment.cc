@@ -12,7 +12,7 @@
 namespace xylem::backend {
 namespace {
 
-// The least that there is; untouched memory of a memfd takes none.
+// The smallest possible segment. Untouched pages of a memfd take no memory.
 constexpr std::uint32_t kRings = 1;
 constexpr std::uint32_t kRingRecords = capture::kMinRingRecords;
 
@@ -48,7 +48,7 @@ Result<HeldProcess> hold_quietly(const FoundRank& rank) {
   if (!memory) return unexpected(std::move(memory.error()));
   auto mapping = Mapping::of(memory->get(), sizeof(capture::SegmentHeader));
   if (!mapping) return unexpected(std::move(mapping.error()));
-  // In the shared memory, as the capture library would make it.
+  // Made in the shared memory, as the capture library does it.
   describe(rank, *new (mapping->bytes().data()) capture::SegmentHeader);
 
   HeldProcess held;

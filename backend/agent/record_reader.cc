@@ -5,8 +5,8 @@
 namespace xylem::backend {
 namespace {
 
-// The clock's estimate beyond its last pair may be this far ahead. A record that claims to have
-// ended later than it was read is wrong.
+// After the clock's last pair of times, its estimate may be this far ahead. A record is wrong if
+// its end is after the time at which it was read.
 constexpr Nanos kAhead = 1 * kMillisecond;
 
 bool uses_ticks(const WatchedProcess& process) {
@@ -32,8 +32,8 @@ bool RecordReader::is_readable(const WatchedProcess& process, const Drain& drain
   return process.is_filling();
 }
 
-// A drain may take long: ranks write meanwhile. Before a flush they were stopped, and what it is to
-// seal must not grow under it.
+// A drain may take long, and ranks write records meanwhile, so each read notes its time. A flush
+// does not: capture was stopped before it, and the time up to which it seals must not grow.
 std::size_t RecordReader::read(const WatchedProcess& process, std::uint32_t ring,
                                std::uint64_t position, std::span<capture::Record> out,
                                Drain& drain) const {

@@ -67,7 +67,7 @@ wire::ProcessRow row_of(const capture::Registration& said, std::uint32_t pid) {
   return row;
 }
 
-// The process that registered, if it is what it says.
+// Returns the process that registered, if its claims are true.
 std::optional<NewProcess> vet(int connection, const capture::Registration& said,
                               std::vector<UniqueFd> descriptors, bool were_cut) {
   const auto refuse = [](const char* why) {
@@ -102,7 +102,7 @@ std::optional<NewProcess> vet(int connection, const capture::Registration& said,
 
 }  // namespace
 
-// In the order of their use: the spare comes last, because a listener without it still works.
+// The spare is opened last, because a listener without it still works.
 RegistrationListener::RegistrationListener(UniqueFd socket)
     : poll_(::epoll_create1(EPOLL_CLOEXEC)),
       retry_timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
@@ -113,7 +113,7 @@ RegistrationListener::RegistrationListener(UniqueFd socket)
 
 void RegistrationListener::listen_at(UniqueFd socket) {
   resume();
-  // The epoll would not forget it as it is closed: another process has it too.
+  // Closing the socket does not remove it from the epoll, because another process has it, too.
   if (socket_) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, socket_.get(), nullptr);
   socket_ = std::move(socket);
   ::fcntl(socket_.get(), F_SETFL, ::fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
@@ -130,7 +130,8 @@ void RegistrationListener::accept_all() {
   std::uint64_t times = 0;
   [[maybe_unused]] const ssize_t rung = ::read(retry_timer_.get(), &times, sizeof times);
   if (!spare_) spare_ = open_spare();
-  // accept4() without a free descriptor says so even if nobody waits: the queue is asked first.
+  // Without a free descriptor, accept4() fails even if no connection waits. So the queue is checked
+  // first.
   while (is_readable(socket_.get())) {
     if (accept_next()) continue;
     if (is_exhaustion(errno)) pause(errno);
@@ -139,7 +140,7 @@ void RegistrationListener::accept_all() {
   resume();
 }
 
-// False and errno when the connection remains in the queue.
+// Returns false and sets errno if the connection remains in the queue.
 bool RegistrationListener::accept_next() {
   UniqueFd connection;
   for (;;) {
@@ -161,7 +162,7 @@ bool RegistrationListener::accept_next() {
   return true;
 }
 
-// The socket stays readable: without a pause the loop would spin.
+// The socket stays readable, so the loop would spin without a pause.
 void RegistrationListener::pause(int why) {
   itimerspec when{};
   when.it_value.tv_nsec = kRetryDelay;

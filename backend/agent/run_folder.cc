@@ -36,7 +36,7 @@ RunFolder::RunFolder(std::string path) : path_(std::move(path)) {
 
 void RunFolder::hold() {
   UniqueFd folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  // Who sweeps at this moment finds that we answer.
+  // Another process may be sweeping, but it does not remove the folder, because this one answers.
   if (folder && ::flock(folder.get(), LOCK_SH | LOCK_NB) == 0) held_ = std::move(folder);
 }
 

@@ -21,7 +21,8 @@ using capture::Record;
 using capture::SegmentHeader;
 using capture::ThreadRing;
 
-// Bounded, ended by a zero or not, and printable: it goes into logs, the store and web pages.
+// The text may lack a zero at its end. The result is printable, because logs, the store and web
+// pages show it.
 std::string printable(const char* text, std::size_t room) {
   std::string copy(text, room);
   copy.resize(std::min(copy.find('\0'), copy.size()));
@@ -84,7 +85,7 @@ Result<Segment> Segment::map(const UniqueFd& fd) {
                         "a segment was registered that cannot be sealed against shrinking");
     }
   }
-  // From here on the size stands.
+  // From here on the size cannot change.
   if (::fstat(fd.get(), &file) != 0) return unexpected(Code::kInternal, "fstat of a segment");
   const auto file_bytes = static_cast<std::uint64_t>(file.st_size);
   auto first = Mapping::of(fd.get(), sizeof(SegmentHeader));
@@ -138,8 +139,8 @@ std::span<std::byte> Segment::records(std::uint32_t ring) const {
   return memory.bytes();
 }
 
-// A predecessor's, or a hostile process's: what makes no sense is brought into bounds, so that all
-// that follows can rely on chunk_position and window_position being at most a ring before head.
+// The values come from a former worker, or from a hostile process. Impossible values are corrected:
+// afterwards chunk_position and window_position are at most one ring before head.
 void Segment::read_progress() {
   for (std::uint32_t ring = 0; ring < rings(); ++ring) {
     const ThreadRing& from = ring_at(ring);
@@ -215,7 +216,8 @@ SegmentCounters Segment::counters() const {
     sum.lost_message_bytes += from.lost_message_bytes.load(std::memory_order_acquire);
     sum.lost_receives += from.lost_receives.load(std::memory_order_acquire);
     for (std::uint32_t f = 0; f < functions; ++f) {
-      // Losses first: a call is counted before it is lost, so lost never runs ahead of calls.
+      // Losses are read first. A call is counted before it is lost, so `lost` is never above
+      // `calls`.
       sum.lost += from.lost[f].load(std::memory_order_acquire);
       sum.calls += from.calls[f].load(std::memory_order_relaxed) +
                    from.inner_calls[f].load(std::memory_order_relaxed);

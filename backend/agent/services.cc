@@ -17,15 +17,15 @@ struct Services::Service {
   wire::ServiceSpec spec;
   Lane lane;
   ServiceLock lock;
-  std::unique_ptr<SeriesSource> source;  // While the lock is held.
+  std::unique_ptr<SeriesSource> source;  // Only while the lock is held.
   Nanos due = 0;                         // Next sample, or next attempt at the lock.
-  bool had = false;                      // The lock, at some time.
-  bool announced = false;                // That it is had.
+  bool had = false;                      // The lock was held at some time.
+  bool announced = false;                // A registration says that the lock is held.
   std::set<std::uint64_t> told;          // Keys of layouts that are in a registration.
   wire::SeriesLayout last_told;
-  bool told_limit = false;  // That there are too many of them.
-  bool unknown = false;     // To this version.
-  bool was_full = false;    // Why the samples that are missing are missing.
+  bool told_limit = false;  // The log says that there are too many layouts.
+  bool unknown = false;     // This version does not know the service.
+  bool was_full = false;    // Samples are missing because the journal was full.
 };
 
 Services::Services(ServicesOptions options, Journal& journal)
@@ -50,7 +50,7 @@ std::unique_ptr<SeriesSource> Services::make_source(const wire::ServiceSpec& spe
   }
   if (spec.name == wire::kHostService) return std::make_unique<HostSeries>(options_.root);
   if (spec.name != wire::kProcessService) {
-    // A front end of a later version.
+    // The front end has a later version.
     log(Level::kWarn, "this agent does not know a service", {{"service", spec.name}});
     return nullptr;
   }
@@ -91,7 +91,7 @@ void Services::run(Service& service, Nanos now) {
       return;
     }
     service.had = true;
-    if (!service.announced) announce({});  // Without room: with the next sample.
+    if (!service.announced) announce({});  // If the journal is full: with the next sample.
     if (!service.source) service.source = make_source(service.spec, service.lane);
     now = time_of_begin(now);
     const Nanos interval = service.spec.interval_ns;
@@ -132,7 +132,7 @@ bool Services::on_readable(int fd, Nanos now) {
   return false;
 }
 
-// Programs are not waited for; the host's last sample tells how the job ended.
+// Does not wait for programs. The host's last sample shows the end of the job.
 bool Services::finish(Nanos now) {
   if (!configured_) return true;
   for (const auto& service : services_) {
@@ -172,7 +172,7 @@ bool Services::put(Service& service, const Reading& reading) {
   return false;
 }
 
-// False when the journal has no room for new names.
+// Returns false if the journal has no room for new names.
 bool Services::give_names(Service& service, const Reading& reading, wire::SeriesSample& sample) {
   const wire::SeriesLayout& layout = service.source->layout();
   sample.entries = reading.entries;

@@ -24,7 +24,7 @@ void SilenceWatch::look(const Drain& drain) {
 
 void SilenceWatch::describe(const WatchedProcess& process, const WindowBuilder& builder,
                             const Drain& drain, wire::AccountRow& row) const {
-  // Between two reports of one silence nothing of it changes.
+  // Between two reports of the same silence nothing has changed.
   row.silent_since_ns = process.told.silent_since_ns;
   row.inside = process.told.inside;
   row.stopped = process.told.stopped;

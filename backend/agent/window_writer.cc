@@ -34,7 +34,7 @@ bool WindowWriter::drain(Drain& drain) {
     const bool all_read = read_rings(drain);
     bool over = all_read && is_past && !holds_back_ && charge_open_calls(drain);
     if (holds_back_) {
-      // The slice is over with the next drain. Until then no call is listed as under way.
+      // The slice ends with the next drain. Until then no call is listed as under way.
       builder_.clear_under_way();
       over = false;
     }
@@ -60,13 +60,13 @@ bool WindowWriter::is_worth_sealing() const {
 
 Nanos WindowWriter::next_due(const Drain& drain) const {
   if (!builder_.is_open() || (!is_worth_sealing() && !has_open_calls_)) return 0;
-  // A moment later, what is read under way has not ended before the slice.
+  // A little later: then a call that is still under way did not end before the slice.
   return drain.now + std::max<Nanos>(0, builder_.end_ns() - drain.run_now) +
          2 * RecordReader::kSettled;
 }
 
-// The slice of the oldest record that waits, or the present one when there is none and a process is
-// to be told of or is in a call; none of the future.
+// Opens the slice of the oldest record that waits. If no record waits, but a process has news or is
+// in a call, opens the present slice. Never opens a slice of the future.
 bool WindowWriter::open_next_slice(Drain& drain) {
   std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();
   for (const auto& [lane, process] : processes_) {
@@ -84,7 +84,7 @@ bool WindowWriter::open_next_slice(Drain& drain) {
   if (oldest > present) {
     look(drain);
     if (!has_open_calls_ && !is_worth_sealing()) return false;
-    // A step of the clock has led back behind a slice that was sealed: its time comes.
+    // A step of the clock has led back to before a sealed slice. Wait until that slice is over.
     const bool is_ahead = wire::window_slice(packets_.next_wave(wire::kWindowStream)) > present;
     if (is_ahead && !is_worth_sealing()) return false;
     // A few slices that have passed get windows of their own. Older ones get earlier rows.
@@ -98,7 +98,7 @@ bool WindowWriter::open_next_slice(Drain& drain) {
   return true;
 }
 
-// Never a slice before one that was sealed: waves only grow.
+// Never opens a slice before a sealed one, because the numbers of waves only grow.
 void WindowWriter::open_slice(std::uint64_t slice, const Drain& drain) {
   const std::uint64_t next = wire::window_slice(packets_.next_wave(wire::kWindowStream));
   builder_.open(std::max(slice, next), drain.control.window_ns);
@@ -129,7 +129,7 @@ void WindowWriter::look(Drain& drain) {
   }
 }
 
-// Whether a further window is needed for the call.
+// Notes whether a further window is needed for the call.
 void WindowWriter::note_open(const WatchedProcess& process, std::uint32_t ring,
                              const OpenUntil& open) {
   const Nanos since = std::max(open.call.begin_ns, builder_.charged_until(process.lane, ring));
@@ -138,8 +138,9 @@ void WindowWriter::note_open(const WatchedProcess& process, std::uint32_t ring,
   open_since_ = std::min(open_since_, since);
 }
 
-// False: the window is full, or the drain's budget is spent. The next part goes on where this one
-// has stopped, since what was counted does not count again. Only the last part lists the calls.
+// Returns false if the window is full or the drain's budget is spent. The next part continues where
+// this one has stopped, because time that was counted does not count again. Only the last part
+// lists the calls.
 bool WindowWriter::charge_open_calls(Drain& drain) {
   builder_.clear_under_way();
   has_open_calls_ = false;
@@ -177,9 +178,9 @@ bool WindowWriter::charge_open_calls(Drain& drain) {
   return true;
 }
 
-// The call of the next record. It has ended after the slice, unless the record was written since
-// the rings were read. Calls of a thread follow each other: if it has begun after the slice too,
-// then the thread was in none at the slice's end.
+// Returns the call of the next record. It ended after the slice, unless the record was written
+// after the rings were read. Calls of a thread do not overlap: if this call also began after the
+// slice, the thread was in no call at the end of the slice.
 std::optional<WindowWriter::OpenUntil> WindowWriter::next_recorded(WatchedProcess& process,
                                                                    std::uint32_t ring,
                                                                    Drain& drain) {
@@ -210,8 +211,9 @@ std::optional<WindowWriter::OpenUntil> WindowWriter::published(const WatchedProc
       {ring, cursor.open->function, begin, cursor.open->peer, cursor.open->comm}, until, ticks};
 }
 
-// Tells the builder where a predecessor has stopped. A time in the future comes from before a step
-// of the clock, or from a hostile process. Then the thread counts from when this agent met it.
+// Tells the builder where a former worker has stopped. A time in the future is from before a step
+// of the clock, or from a hostile process. Then the thread counts from the time at which this agent
+// first saw it.
 void WindowWriter::introduce(WatchedProcess& process, std::uint32_t ring, const Drain& drain) {
   RingCursor& cursor = process.cursors[ring];
   if (std::exchange(cursor.is_introduced, true)) return;
@@ -259,8 +261,8 @@ std::span<const TimedRecord> WindowWriter::read_batch(const WatchedProcess& proc
   return std::span<const TimedRecord>(timed_).first(count);
 }
 
-// A batch at a time. Completions of one call may reach beyond its end, and their number must be
-// known: then as many records are read as such a group can have.
+// Reads one batch at a time. The completions of a call may reach beyond the batch, but their number
+// must be known. Then as many records are read as such a group can have.
 bool WindowWriter::read_ring(WatchedProcess& process, std::uint32_t ring, Drain& drain) {
   RingCursor& cursor = process.cursors[ring];
   introduce(process, ring, drain);
@@ -269,8 +271,8 @@ bool WindowWriter::read_ring(WatchedProcess& process, std::uint32_t ring, Drain&
     if (drain.is_spent() || builder_.is_full()) return false;
     const std::span<const TimedRecord> batch = read_batch(process, ring, room, drain);
     if (batch.empty()) return true;
-    // A call's completions are written within microseconds: a group that did not grow between two
-    // drains is whole.
+    // A call's completions are written within microseconds. So a group that did not grow between
+    // two drains is complete.
     const bool is_all = batch.size() < room;
     const bool held = cursor.held_round != 0 && cursor.held_round < drain.round &&
                       cursor.held_position == cursor.position && cursor.held_count == batch.size();
@@ -320,7 +322,7 @@ bool WindowWriter::count_ended(Drain& drain) {
     if (!process.is_read(drain.control.chunks)) continue;
     const Nanos until =
         process.stopped_at != 0 ? drain.run_time(process.stopped_at) : drain.run_now;
-    // A slice that ends before the process would cut its last calls. It is over soon.
+    // A slice that ends before the process did would cut its last calls. Wait: it is over soon.
     if (builder_.is_open() && builder_.end_ns() < until) continue;
     if (!builder_.is_open()) open_slice(slice_of(drain.run_now, drain.control.window_ns), drain);
     if (builder_.is_full()) return false;
@@ -338,7 +340,7 @@ bool WindowWriter::count_ended(Drain& drain) {
   return true;
 }
 
-// The calls in which the threads were. False: the window is full.
+// Counts the calls in which the threads ended. Returns false if the window is full.
 bool WindowWriter::count_last_calls(WatchedProcess& process, Drain& drain) {
   for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
     RingCursor& cursor = process.cursors[ring];

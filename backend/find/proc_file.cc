@@ -39,13 +39,13 @@ bool ProcFile::read(std::string& text) {
   return error_ == 0;
 }
 
-std::string read_start(const std::string& path, std::size_t most) {
+std::string read_start(const std::string& path, std::size_t max_size) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
-  while (fd && text.size() < most) {
+  while (fd && text.size() < max_size) {
     constexpr std::size_t kPiece = 64u << 10;
     const std::size_t before = text.size();
-    text.resize(std::min(most, before + kPiece));
+    text.resize(std::min(max_size, before + kPiece));
     const ssize_t got = ::read(fd.get(), text.data() + before, text.size() - before);
     text.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
     if (got == 0 || (got < 0 && errno != EINTR)) break;

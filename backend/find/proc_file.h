@@ -34,7 +34,7 @@ class ProcFile {
 };
 
 /// Reads at most `most` bytes of a file; empty when it cannot be opened.
-std::string read_start(const std::string& path, std::size_t most);
+std::string read_start(const std::string& path, std::size_t max_size);
 
 /// Returns the text of /proc/PID/stat from its third field ("state") on. The second field is a name
 /// in parentheses. It may contain any characters, and ends at the last `)` of the text. Returns an

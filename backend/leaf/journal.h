@@ -80,7 +80,7 @@ struct PacketKey {
 };
 PacketKey key_of(const wire::PacketId& id);
 
-/// More state for a successor: the place in the tree, the run's clock, and values of control.
+/// State for a successor (tree, clock, control). Ids are numbers: this is its layout in memory.
 struct Memo {
   std::uint32_t known = 0;  ///< 1 if the other fields are set; else 0.
   std::uint32_t leaf = 0;

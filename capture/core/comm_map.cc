@@ -164,27 +164,28 @@ Members* CommMap::members_of(Word comm) noexcept {
   }
   if (is_inter != 0 && !remote.of(kMPI_Comm_remote_group, comm)) return nullptr;
 
-  const std::int32_t most = local.size > remote.size ? local.size : remote.size;
-  const std::size_t bytes = 2 * sizeof(std::int32_t) * static_cast<std::size_t>(most);
+  const std::int32_t max_size = local.size > remote.size ? local.size : remote.size;
+  const std::size_t bytes = 2 * sizeof(std::int32_t) * static_cast<std::size_t>(max_size);
   auto* ranks = static_cast<std::int32_t*>(take_memory(bytes));
   if (ranks == nullptr) return nullptr;
-  Members* candidate = room_for(most);
+  Members* candidate = room_for(max_size);
   Members* found = nullptr;
   const std::uint64_t before = used_;
-  if (candidate != nullptr && translate(local, world, ranks, ranks + most)) {
-    const std::uint64_t local_hash = hash_of(ranks + most, local.size);
+  if (candidate != nullptr && translate(local, world, ranks, ranks + max_size)) {
+    const std::uint64_t local_hash = hash_of(ranks + max_size, local.size);
     std::uint64_t remote_hash = 0;
     call_mpi(kMPI_Comm_rank, comm, &candidate->rank);
     candidate->local_size = local.size;
     candidate->is_inter = is_inter != 0;
     bool known = true;
     if (is_inter != 0) {
-      known = translate(remote, world, ranks, ranks + most);
-      remote_hash = hash_of(ranks + most, remote.size);
+      known = translate(remote, world, ranks, ranks + max_size);
+      remote_hash = hash_of(ranks + max_size, remote.size);
     }
     if (known) {
       candidate->size = is_inter != 0 ? remote.size : local.size;
-      for (std::int32_t r = 0; r < candidate->size; ++r) candidate->table()[r] = ranks[most + r];
+      for (std::int32_t r = 0; r < candidate->size; ++r)
+        candidate->table()[r] = ranks[max_size + r];
       const std::uint64_t small = local_hash < remote_hash ? local_hash : remote_hash;
       const std::uint64_t large = local_hash < remote_hash ? remote_hash : local_hash;
       candidate->hash = mix(small, large);
@@ -194,7 +195,7 @@ Members* CommMap::members_of(Word comm) noexcept {
   }
   if (found != candidate && candidate != nullptr && used_ == before) {
     used_ = static_cast<std::uint64_t>(reinterpret_cast<unsigned char*>(candidate) - block_);
-    const std::size_t taken = sizeof(Members) + static_cast<std::size_t>(most) * 4;
+    const std::size_t taken = sizeof(Members) + static_cast<std::size_t>(max_size) * 4;
     __builtin_memset(static_cast<void*>(candidate), 0, taken);
   }
   munmap(ranks, bytes);

@@ -35,13 +35,18 @@ bool fits(const ChannelKey& wanted, const ChannelKey& channel) {
 
 bool is_wildcard(const ChannelKey& wanted) { return wanted.peer < 0 || wanted.tag == kNoTag; }
 
+// The slab that has channel `number`. Slab 0 has `first_slab` channels, each further slab twice as
+// many as the one before.
+std::uint32_t slab_of(std::uint32_t number, std::uint32_t first_slab) {
+  return 31 - static_cast<std::uint32_t>(__builtin_clz(number / first_slab + 1));
+}
+
 }  // namespace
 
 // ---- channels ----
 
 MessageNumbers::Channel* MessageNumbers::channel(std::uint32_t number) noexcept {
-  const std::uint32_t slab =
-      31 - static_cast<std::uint32_t>(__builtin_clz(number / kFirstSlab + 1));
+  const std::uint32_t slab = slab_of(number, kFirstSlab);
   const std::uint32_t first = kFirstSlab * ((1u << slab) - 1);
   return (slab == 0 ? first_slab_ : slabs_[slab]) + (number - first);
 }
@@ -95,8 +100,7 @@ MessageNumbers::Channel* MessageNumbers::add(const ChannelKey& key) noexcept {
 
 // Makes the slab of channel `number`, and an index of which at most half will be in use.
 bool MessageNumbers::has_room(std::uint32_t number) noexcept {
-  const std::uint32_t slab =
-      31 - static_cast<std::uint32_t>(__builtin_clz(number / kFirstSlab + 1));
+  const std::uint32_t slab = slab_of(number, kFirstSlab);
   if (slab > 0 && slabs_[slab] == nullptr) {
     slabs_[slab] =
         static_cast<Channel*>(take_memory((std::size_t{kFirstSlab} << slab) * sizeof(Channel)));

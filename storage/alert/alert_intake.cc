@@ -5,11 +5,11 @@
 namespace xylem::storage {
 namespace {
 
-/// Of a merged window: leaves that are told of one by one.
+/// Maximum number of leaves of a merged window that are noted one by one.
 constexpr std::uint64_t kMaxLeaves = 1u << 16;
-/// Functions that share a bit are taken for one.
+/// Number of bits for functions. Functions that share a bit count as one.
 constexpr std::uint64_t kBits = 61;
-/// Changes that wait for a disk with room.
+/// Maximum number of changes that are kept while the disk is full.
 constexpr std::size_t kMaxUnwritten = 4096;
 
 }  // namespace
@@ -141,7 +141,7 @@ void AlertIntake::forget_notes() {
 
 void AlertIntake::discard() {
   forget_notes();
-  // They may be of rows that are gone.
+  // These caches may have values from the rows that were rolled back.
   members_.clear();
   collective_.clear();
 }
@@ -241,7 +241,7 @@ void AlertIntake::tell_host(LeafId leaf, bool is_found) {
   }
   if (is_found) {
     rules_->note_host_found(leaf);
-  } else if (!host.ranks.empty() || !has_ended) {  // Else all that they did is stored.
+  } else if (!host.ranks.empty() || !has_ended) {  // Otherwise all its calls are stored.
     rules_->note_host_lost(host);
   }
 }

@@ -12,7 +12,7 @@ constexpr std::string_view kPrefix = "alerts.";
 constexpr Nanos kHour = 3600 * kSecond;
 constexpr double kMaxRanksPerCore = 1e6;
 
-/// All of the text as a number.
+/// Reads a number. Returns nullopt if any other text follows.
 template <typename Number>
 std::optional<Number> parsed(const std::string& text) {
   Number number{};
@@ -21,13 +21,13 @@ std::optional<Number> parsed(const std::string& text) {
   return number;
 }
 
-Result<Nanos> to_duration(const std::string& value, Nanos least, Nanos most) {
+Result<Nanos> to_duration(const std::string& value, Nanos min, Nanos max) {
   const auto duration = parse_duration(value);
   if (!duration) return unexpected(duration.error());
-  if (*duration < least || *duration > most) {
-    return unexpected(Code::kInvalidArgument,
-                      fmt::format("'{}' is not within {} ms and {} s", value, least / kMillisecond,
-                                  most / kSecond));
+  if (*duration < min || *duration > max) {
+    return unexpected(
+        Code::kInvalidArgument,
+        fmt::format("'{}' is not within {} ms and {} s", value, min / kMillisecond, max / kSecond));
   }
   return Nanos{*duration};
 }
@@ -54,7 +54,7 @@ Result<std::uint64_t> to_calls(const std::string& value) {
                     "'" + value + "' is not a number of calls: 1 or more, or \"off\"");
 }
 
-/// Sets `limit` to what `read` makes of the value, or to none.
+/// Sets `limit` to the value that `read` returns; resets it if the value is "off".
 template <typename Limit, typename Read>
 Result<void> set(std::optional<Limit>& limit, const std::string& value, Read read) {
   limit.reset();

@@ -1,5 +1,5 @@
-// What is noted of ranks and hosts, what is open, and losses; alert_stalls.cc and alert_shares.cc
-// judge the rest.
+// Keeps the notes about ranks and hosts and the open alerts, and judges losses and crowded hosts.
+// alert_stalls.cc and alert_shares.cc have the other rules.
 
 #include "storage/alert/alert_rules.h"
 
@@ -136,11 +136,11 @@ void AlertRules::note(const WindowNote& window) {
 }
 
 void AlertRules::note_silence(const SilenceNote& silence) {
-  // Whatever it says: within what is known of its host.
+  // The time may be wrong. It is limited to the time that is known of the host.
   const Nanos seen = hosts_[silence.leaf].seen_ns.value_or(0);
   const Nanos since = std::clamp<Nanos>(silence.since_ns, 0, std::max<Nanos>(seen, 0));
   RankState& rank = rank_of(silence.world, silence.rank, silence.leaf, since);
-  // An agent that was started anew counts from its own beginning.
+  // A restarted agent counts from 0 again, so a smaller number is no progress.
   if (silence.captured > rank.captured) {
     rank.progress_ns = std::max(rank.progress_ns, since);
     rank.captured = silence.captured;
@@ -153,7 +153,7 @@ void AlertRules::note_silence(const SilenceNote& silence) {
 void AlertRules::note_leaf(LeafId leaf, Nanos end_ns) {
   std::optional<Nanos>& seen = hosts_[leaf].seen_ns;
   seen = std::max(seen.value_or(end_ns), end_ns);
-  // The first windows say when the run is; a part that is filled anew forgets what it held.
+  // The first window sets the present part. A slot that is used again is cleared first.
   if (!now_ns_) part_ = judged_ = floor_to(end_ns - 1, part_ns()) / part_ns();
   now_ns_ = std::max(now_ns_.value_or(end_ns), end_ns);
   const std::int64_t part = floor_to(*now_ns_ - 1, part_ns()) / part_ns();
@@ -315,8 +315,8 @@ void AlertRules::judge_losses() {
 
 // ---- hosts with too many ranks ----
 
-// The end of a rank is told up to a second late: a job that follows another one at once is no
-// crowd.
+// The end of a rank is reported up to a second late. So ranks of two jobs that follow each other at
+// once may seem to run at the same time.
 void AlertRules::judge_hosts() {
   constexpr Nanos kLasts = 2 * kSecond;
   std::map<LeafId, std::uint64_t> ranks;

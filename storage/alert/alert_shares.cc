@@ -21,17 +21,17 @@
 namespace xylem::storage {
 namespace {
 
-/// A value that falls below so much of the threshold ends an alert.
+/// An alert is closed if its value falls below this part of the threshold.
 constexpr double kCloses = 0.75;
-/// Counts of calls of one communicator differ by no more: calls under way, and a part of a span
-/// that is not over on each host at once.
+/// Ranks of one communicator may differ by kCallsApart calls, plus a kCallsPart-th of their number:
+/// some calls are under way, and a part of a span does not end at the same time on all hosts.
 constexpr std::uint64_t kCallsApart = 2, kCallsPart = 10;
-/// A difference that a sentence of what was worse is worth.
+/// Minimum difference to the worst value for which the text mentions the worst value.
 constexpr double kPoint = 0.01;
-/// A run is judged from this time on, and from this part of a span on.
+/// A young run is judged when it is older than this time and than a quarter of a span.
 constexpr Nanos kLeastTime = 2500 * kMillisecond;
 constexpr std::int64_t kLeastPartOfSpan = 4;
-/// In a young run, so many parts must each show who is low.
+/// Number of last parts of a young run that must each show the same low ranks.
 constexpr std::int64_t kPartsThatAgree = 2;
 
 }  // namespace
@@ -39,7 +39,7 @@ constexpr std::int64_t kPartsThatAgree = 2;
 /// Ranks that are compared.
 struct AlertRules::Cohort {
   Ranks ranks;
-  std::vector<double> shares;  ///< Of each.
+  std::vector<double> shares;  ///< Of each rank.
   double mean = 0;
   std::uint64_t collectives = 0;
 
@@ -55,7 +55,7 @@ struct AlertRules::Cohort {
   }
 };
 
-// The part that is being filled is left out.
+// Leaves out the part that is being filled.
 AlertRules::Span AlertRules::whole_span() const {
   const std::int64_t end = floor_to(part_, kPartsOfLook);
   return {end - kParts, end, (end - kParts) * part_ns(), kParts * part_ns(), false};
@@ -135,8 +135,11 @@ std::vector<AlertRules::Cohort> AlertRules::cohorts(AlertKind kind, const World&
   }
   std::ranges::stable_sort(members, {}, &Member::calls);
   std::vector<std::pair<Ranks, std::uint64_t>> groups;
-  std::size_t first = 0;    // Of those with about as many calls as the last member,
-  std::uint64_t least = 0;  // the fewest of which are these. Neighbours alone would be a chain.
+  // The first group of the members with about as many calls as the present one, and the fewest
+  // calls of these members. If each member were compared only with the one before, differences
+  // would add up.
+  std::size_t first = 0;
+  std::uint64_t least = 0;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Member& member = members[i];
     if (i == 0 || member.calls > least + least / kCallsPart + kCallsApart) {
@@ -197,7 +200,8 @@ AlertRules::Finding AlertRules::share_finding(AlertKind kind, double threshold, 
   return finding;
 }
 
-// After a front end's death nobody knows for a span; a rank that it has not told of had ended.
+// After a change of front end, the shares of an adopted alert's ranks are unknown for a span. Ranks
+// that the former front end did not name had ended.
 bool AlertRules::is_unknown(const Open& open, const World& world) const {
   if (!open.is_adopted) return false;
   const Nanos begin = whole_span().begin_ns;
@@ -214,7 +218,7 @@ void AlertRules::judge_shares(AlertKind kind, double threshold, WorldId id, cons
   const auto open = open_.find(key);
   if (open != open_.end() && is_unknown(open->second, world)) return;
   const std::vector<Cohort> all = cohorts(kind, world, span);
-  // One that is open goes on while one of its ranks is low enough.
+  // An open alert stays open while one of its ranks is low enough.
   if (open != open_.end()) {
     for (const Cohort& cohort : all) {
       Ranks low = cohort.below(kCloses * threshold), both;

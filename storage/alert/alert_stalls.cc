@@ -1,18 +1,17 @@
-// Who makes no progress, and who waits for whom.
+// Finds ranks that make no progress.
 //
-// Of a world's ranks, those that have made no call for the limit stand; an agent says of each
-// where:
+// A rank *stands* if it has made no call for the time of the limit. Its agent reports where it
+// stands:
 //
-//   stopped by a signal          it is the one, whatever the others do
-//   outside of MPI               it is the one when others wait inside calls, or go on. When all of
-//                                the world are outside, they compute; and when most are, those
-//                                that wait have given them work
-//   inside a call                it waits. With nobody outside: for those who go on; when nobody
-//                                does, each waits for another: the world hangs
+//   stopped by a signal   The rank is stalled, whatever the others do.
+//   outside of MPI        The rank is stalled if other ranks wait inside calls or make calls. If
+//                         all ranks of the world are outside, they compute. If most are, they also
+//                         compute: the ranks that wait have given them work.
+//   inside a call         The rank waits. If no rank is outside, it is stalled if others make
+//                         calls. If none makes calls, each waits for another: the world hangs.
 //
-// A rank stands as far as the windows of its leaf have come: a host that is late is not a rank that
-// stands. While nothing has come of one, after a front end's death, nobody can say who waits for
-// whom.
+// A rank is judged up to the newest window of its leaf, so a rank on a late host does not stand. If
+// a leaf has sent no window since a change of front end, no rank of the world is judged.
 
 #include <algorithm>
 #include <map>
@@ -25,7 +24,7 @@
 namespace xylem::storage {
 namespace {
 
-/// Functions that a sentence names.
+/// Maximum number of functions in a sentence.
 constexpr std::size_t kMaxFunctions = 2;
 
 }  // namespace
@@ -33,12 +32,12 @@ constexpr std::size_t kMaxFunctions = 2;
 struct AlertRules::Standing {
   Ranks stopped, outside, inside;
   Ranks unknown;            ///< Inside or outside.
-  std::size_t going = 0;    ///< That stand not, or not yet so long.
-  std::size_t gone = 0;     ///< Ended, or of lost hosts.
-  std::size_t unheard = 0;  ///< Of hosts of which no window has come yet.
-  Nanos newest_ns = 0;      ///< Progress of all.
+  std::size_t going = 0;    ///< Ranks that make progress.
+  std::size_t gone = 0;     ///< Ranks that ended or whose host is lost.
+  std::size_t unheard = 0;  ///< Ranks on hosts that have sent no window yet.
+  Nanos newest_ns = 0;      ///< Newest progress of any rank.
 
-  /// Whom others may wait for: who may be outside only when nobody is known to be.
+  /// The ranks for which others may wait. If no rank is known to be outside: those that may be.
   const Ranks& away() const { return outside.empty() ? unknown : outside; }
   std::size_t judged() const {
     return stopped.size() + outside.size() + inside.size() + unknown.size() + going;
@@ -46,7 +45,7 @@ struct AlertRules::Standing {
   bool hangs() const {
     return stopped.empty() && away().empty() && going + unheard == 0 && !inside.empty();
   }
-  /// As far as is known.
+  /// True if all ranks are outside of MPI, as far as is known.
   bool all_compute() const {
     return stopped.empty() && inside.empty() && going + unheard == 0 && !away().empty();
   }
@@ -75,26 +74,27 @@ AlertRules::Standing AlertRules::who_stands(const World& world) const {
 
 namespace {
 
-/// "3 in MPI_Barrier, 1 in MPI_Recv": what most are inside of first.
+/// "3 in MPI_Barrier, 1 in MPI_Recv": the function with the most ranks first.
 template <typename World>
 std::string where_text(const World& world, const std::vector<Rank>& ranks) {
   std::map<std::string, std::size_t> counts;
   for (const Rank rank : ranks) ++counts[world.at(rank).inside];
-  std::vector<std::pair<std::string, std::size_t>> most(counts.begin(), counts.end());
-  std::ranges::stable_sort(most, [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::pair<std::string, std::size_t>> by_count(counts.begin(), counts.end());
+  std::ranges::stable_sort(by_count,
+                           [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
   std::size_t rest = ranks.size();
-  for (std::size_t i = 0; i < std::min(most.size(), kMaxFunctions); ++i) {
-    text += (i == 0 ? "" : ", ") + count_text(most[i].second) + " in " + most[i].first;
-    rest -= most[i].second;
+  for (std::size_t i = 0; i < std::min(by_count.size(), kMaxFunctions); ++i) {
+    text += (i == 0 ? "" : ", ") + count_text(by_count[i].second) + " in " + by_count[i].first;
+    rest -= by_count[i].second;
   }
   return rest == 0 ? text : text + ", " + count_text(rest) + " in others";
 }
 
 }  // namespace
 
-// Of the ranks of one kind, those that others have left behind; by a little less than all of the
-// limit, since progress is known by windows.
+// Returns those of `ranks` that are behind the newest progress by three quarters of the limit. It
+// is not the whole limit, because the time of progress is known only to a window.
 AlertRules::Ranks AlertRules::behind(const World& world, const Standing& standing,
                                      const Ranks& ranks) const {
   Ranks found;
@@ -105,7 +105,7 @@ AlertRules::Ranks AlertRules::behind(const World& world, const Standing& standin
   return found;
 }
 
-// Most that are not in MPI are no fault: who waits for them has given them work.
+// If most ranks are outside of MPI, none is stalled: the ranks that wait have given them work.
 std::optional<AlertRules::Finding> AlertRules::stall_of(const World& world,
                                                         const Standing& standing) const {
   if (standing.unheard != 0) return std::nullopt;
@@ -175,7 +175,7 @@ void AlertRules::judge_stalls(WorldId id, const World& world) {
   } else if (standing.all_compute()) {
     close(open, standing.newest_ns);
   } else {
-    // Of an adopted one nothing may be known yet: not who it is, nor how far the hosts have come.
+    // An adopted alert may have no ranks, and its hosts may have sent no window yet.
     const Ranks& told = open->second.ranks;
     Nanos until = 0;
     bool stands = false;
@@ -191,8 +191,8 @@ void AlertRules::judge_stalls(WorldId id, const World& world) {
   if (open_.contains(key)) stall_told_ns_[id] = now_ns_.value_or(0);
 }
 
-// It is over when it shows: nobody said that it was under way. While one rank is late all others
-// wait in such a call: one is told.
+// Reports a long call that was noticed only when it ended. If one rank is late, all others wait in
+// such a call, so only one call is reported.
 void AlertRules::judge_long_call(WorldId id) {
   const auto found = long_calls_.find(id);
   if (found == long_calls_.end()) return;

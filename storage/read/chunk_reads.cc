@@ -6,26 +6,27 @@ std::string meeting(Nanos begin_ns, Nanos end_ns) {
   return " AND begin_ns < " + std::to_string(end_ns) + " AND end_ns >= " + std::to_string(begin_ns);
 }
 
-ChunkReads::ChunkReads(ViewReader& reader, std::uint64_t most) : reader_(reader), most_(most) {
+ChunkReads::ChunkReads(ViewReader& reader, std::uint64_t max_cost)
+    : reader_(reader), max_cost_(max_cost) {
   for (const auto& row : reader.inquiry.ask("SELECT leaf, id, function FROM function_alias")) {
     aliases_[{integer_of(row[0]), integer_of(row[1])}] = integer_of(row[2]);
   }
 }
 
 std::uint64_t ChunkReads::cost(std::int64_t process, const std::string& condition,
-                               std::uint64_t most) {
+                               std::uint64_t max_cost) {
   const auto row = reader_.inquiry.ask_one(
       "SELECT count(*), total(max(events, 0)) FROM (SELECT events FROM event_chunk WHERE process"
       " = " +
           std::to_string(process) + condition + " LIMIT " +
-          std::to_string(most / kChunkEvents + 1) + ")",
+          std::to_string(max_cost / kChunkEvents + 1) + ")",
       2);
   return count_of(row[0]) * kChunkEvents +
          static_cast<std::uint64_t>(std::clamp(real_of(row[1]), 0.0, 1e15));
 }
 
 std::span<const wire::Event> ChunkReads::open(std::span<const Value> row) {
-  if (spent_ >= most_ || !opened_.insert(integer_of(row[0])).second) return {};
+  if (spent_ >= max_cost_ || !opened_.insert(integer_of(row[0])).second) return {};
   const auto* bytes = std::get_if<Blob>(&row[1]);
   const auto events = decoder_.decode(bytes == nullptr ? Blob{} : *bytes);
   if (!events) {
@@ -43,8 +44,7 @@ std::int64_t ChunkReads::function_of(const wire::Event& event, std::int64_t leaf
   return alias == aliases_.end() ? raw(event.function) : alias->second;
 }
 
-Timeline::Call ChunkReads::call_of(std::uint64_t rank, std::int64_t function,
-                                   const wire::Event& event) {
+Timeline::Call ChunkReads::call_of(Rank rank, std::int64_t function, const wire::Event& event) {
   Timeline::Call call;
   call.rank = rank;
   call.thread = event.thread;

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/ids.h"
 #include "storage/read/run_view_internal.h"
 #include "wire/chunk.h"
 
@@ -16,16 +17,16 @@ namespace xylem::storage {
 /// The condition of chunks that overlap [begin_ns, end_ns): " AND ...".
 std::string meeting(Nanos begin_ns, Nanos end_ns);
 
-/// Reads each chunk at most once, until the cost of the read chunks reaches `most`. The cost of a
-/// chunk is its number of events, plus kChunkEvents. The ViewReader keeps the first failure. Not
+/// Reads each chunk at most once, until the cost of the read chunks reaches `max_cost`. The cost of
+/// a chunk is its number of events, plus kChunkEvents. The ViewReader keeps the first failure. Not
 /// thread-safe: used on the thread that asks the query.
 class ChunkReads {
  public:
-  ChunkReads(ViewReader& reader, std::uint64_t most);
+  ChunkReads(ViewReader& reader, std::uint64_t max_cost);
 
   /// Returns the cost of the chunks of a process that match `condition` (SQL), without opening
-  /// them. If it is above `most`, the result is some number above `most`.
-  std::uint64_t cost(std::int64_t process, const std::string& condition, std::uint64_t most);
+  /// them. If it is above `max_cost`, the result is some number above `max_cost`.
+  std::uint64_t cost(std::int64_t process, const std::string& condition, std::uint64_t max_cost);
 
   /// Calls `take` with each event of the chunks of a process that match `condition` (SQL, with an
   /// ORDER BY if wanted). Chunks that were read before are left out. `chunks` is the maximum number
@@ -33,7 +34,7 @@ class ChunkReads {
   template <typename Take>
   void read(std::int64_t process, const std::string& condition, Take take,
             std::uint64_t chunks = kMaxReadEvents / kChunkEvents) {
-    chunks = std::min(chunks, (most_ - std::min(spent_, most_)) / kChunkEvents);
+    chunks = std::min(chunks, (max_cost_ - std::min(spent_, max_cost_)) / kChunkEvents);
     if (chunks == 0) return;
     reader_.inquiry.scan(
         "SELECT id, chunk FROM event_chunk WHERE process = " + std::to_string(process) + condition +
@@ -44,18 +45,18 @@ class ChunkReads {
   }
 
   /// From now on, the cost of chunks may be `more`.
-  void allow(std::uint64_t more) { most_ = spent_ + more; }
+  void allow(std::uint64_t more) { max_cost_ = spent_ + more; }
   std::uint64_t spent() const { return spent_; }
 
   /// The function of an event of this leaf. Leaves may number functions differently.
   std::int64_t function_of(const wire::Event& event, std::int64_t leaf) const;
-  Timeline::Call call_of(std::uint64_t rank, std::int64_t function, const wire::Event& event);
+  Timeline::Call call_of(Rank rank, std::int64_t function, const wire::Event& event);
 
  private:
   std::span<const wire::Event> open(std::span<const Value> row);
 
   ViewReader& reader_;
-  std::uint64_t most_, spent_ = 0;
+  std::uint64_t max_cost_, spent_ = 0;
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> aliases_;
   wire::ChunkDecoder decoder_;
   std::set<std::int64_t> opened_;

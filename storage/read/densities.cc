@@ -73,17 +73,17 @@ void DensitySums::finish(RankGrid& grid) const {
   grid.columns = slots_.count;
   grid.cells.assign(rows_ * slots_.count, 0);
   grid.dominant.assign(rows_ * slots_.count, 0);
-  std::vector<std::uint64_t> most(rows_ * slots_.count);
+  std::vector<std::uint64_t> max(rows_ * slots_.count);
   for (std::size_t number = 0; number < classes_.size(); ++number) {
     grid.classes.push_back(classes_[number].name);
     std::uint64_t now = 0;
-    for (std::size_t cell = 0; cell < most.size(); ++cell) {
+    for (std::size_t cell = 0; cell < max.size(); ++cell) {
       if (cell % slots_.count == 0) now = 0;
       now += classes_[number].steps[cell];
       grid.cells[cell] += now;
       grid.rows[cell / slots_.count].total += now;
-      if (now <= most[cell]) continue;
-      most[cell] = now;
+      if (now <= max[cell]) continue;
+      max[cell] = now;
       grid.dominant[cell] = static_cast<std::uint8_t>(number);
     }
   }

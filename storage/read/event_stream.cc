@@ -64,9 +64,10 @@ void EventStream::read_processes() {
                                   " EXISTS (SELECT 1 FROM event_chunk c WHERE c.process = p.id)"
                                   " ORDER BY world, rank, id");
   for (bool more = rows.first(); more; more = rows.next()) {
-    processes_.push_back(
-        {rows.integer(0), rows.integer(1), static_cast<std::uint32_t>(rows.integer(2)),
-         static_cast<std::uint32_t>(rows.integer(3)), !rows.is_null(4) && rows.integer(4) <= 1});
+    processes_.push_back({rows.integer(0), rows.integer(1),
+                          WorldId{static_cast<std::uint32_t>(rows.integer(2))},
+                          Rank{static_cast<std::uint32_t>(rows.integer(3))},
+                          !rows.is_null(4) && rows.integer(4) <= 1});
   }
   sources_.resize(processes_.size());
   for (ProcessIndex i = 0; i < processes_.size(); ++i) {
@@ -82,11 +83,11 @@ Statement EventStream::chunks_of(ProcessIndex process) {
 std::span<const wire::Event> EventStream::decode(const Statement& chunks, ProcessIndex process) {
   const auto decoded = decoder_.decode(chunks.blob(0));
   if (decoded) return *decoded;
-  connection_.fail(Error{Code::kCorrupt, "chunk " + std::to_string(chunks.integer(2)) +
-                                             " of world " +
-                                             std::to_string(processes_[process].world) + ", rank " +
-                                             std::to_string(processes_[process].rank) +
-                                             " is damaged: " + decoded.error().message});
+  connection_.fail(
+      Error{Code::kCorrupt, "chunk " + std::to_string(chunks.integer(2)) + " of world " +
+                                std::to_string(raw(processes_[process].world)) + ", rank " +
+                                std::to_string(raw(processes_[process].rank)) +
+                                " is damaged: " + decoded.error().message});
   return {};
 }
 

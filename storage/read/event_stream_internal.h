@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ids.h"
 #include "storage/read/wait_states.h"
 #include "storage/sqlite_internal.h"
 #include "wire/chunk.h"
@@ -27,7 +28,8 @@ class EventStream {
  public:
   struct Process {
     std::int64_t id = 0, leaf = 0;
-    std::uint32_t world = 0, rank = 0;
+    WorldId world{};
+    Rank rank{};
     bool has_one_thread = false;  ///< Its threads never called MPI at the same time.
   };
   struct Item {

@@ -1,7 +1,7 @@
-// A virtual table has two halves. xBestIndex tells the planner which comparisons we can use, and
-// writes them down as a plan: two characters each, a column and an operator. xFilter turns the plan
-// into a query over the index of chunks by process and time; SQLite checks each row again, so a
-// chunk too many costs time and never a wrong answer.
+// A virtual table has two halves. xBestIndex tells the planner which comparisons the table can use,
+// and writes a plan with two characters for each: a column and an operator. xFilter turns the plan
+// into a query over the index of chunks by process and time. SQLite checks each row again. So an
+// unnecessary chunk costs time, but the answer is right.
 
 #include <array>
 #include <cstring>
@@ -49,10 +49,10 @@ struct Module {
   EventTableCounters* counters;
 };
 
-/// Names of functions, as long as the table is known: SQLite keeps pointers to them.
+/// Names of functions. They live as long as the table, because SQLite keeps pointers to them.
 class FunctionNames {
  public:
-  /// Reads what has come since; names never change.
+  /// Reads the functions that were added since the last call. Names never change.
   void refresh(Connection& connection) {
     Statement rows(connection, "SELECT id, name FROM function");
     for (bool more = rows.first(); more; more = rows.next()) {
@@ -121,8 +121,8 @@ class Cursor : public sqlite3_vtab_cursor {
   sqlite3_int64 row_ = 0;
 };
 
-/// The SQL for one step of a plan; nullptr for what is not done by chunk.
-/// An event begins no earlier and ends no later than its chunk, and begins before it ends.
+/// Returns the SQL for one step of a plan; nullptr if chunks cannot be selected by it. An event is
+/// within the time of its chunk, and begins before it ends.
 const char* chunk_condition(char column, char operation) {
   const bool equal = operation == '=';
   const bool least = operation == '>';
@@ -189,7 +189,7 @@ int Cursor::start(const char* plan, int count, sqlite3_value** values) {
     bound.push_back(values[i]);
     if (column == 't' && operation == '=') bound.push_back(values[i]);
   }
-  // The order of the index: nothing is sorted, and a chunk is fetched only when its turn comes.
+  // This is the order of the index. So nothing is sorted, and chunks are fetched one by one.
   sql += " ORDER BY p.id, c.begin_ns";
   chunks_ = Statement();
   table_.names.refresh(table_.connection);
@@ -326,7 +326,7 @@ int connect(sqlite3* database, void* module, int, const char* const*, sqlite3_vt
   return guarded([&] {
     const int declared = sqlite3_declare_vtab(database, kDeclaration);
     if (declared != SQLITE_OK) return declared;
-    // It reads nothing but the file itself, so views of an untrusted file may use it.
+    // The table reads only the file itself, so views of an untrusted file may use it.
     sqlite3_vtab_config(database, SQLITE_VTAB_INNOCUOUS);
     *table = std::make_unique<Table>(database, *static_cast<Module*>(module)).release();
     return SQLITE_OK;
@@ -347,7 +347,7 @@ int best_index(sqlite3_vtab*, sqlite3_index_info* index) {
     const char column = plan_column(constraint.iColumn);
     const char operation = plan_operation(constraint.op);
     if (column == 0 || operation == 0 || (column == 'f' && operation != '=')) continue;
-    // A function must be compared as text is; another collation is SQLite's alone.
+    // Only the usual comparison of text is used here. SQLite does the other collations itself.
     if (column == 'f' && std::strcmp(sqlite3_vtab_collation(index, i), "BINARY") != 0) continue;
     if (!constraint.usable || 2 * used + 2 >= plan.size()) continue;
     plan[2 * used] = column;
@@ -396,7 +396,7 @@ int row_number(sqlite3_vtab_cursor* cursor, sqlite3_int64* number) {
   return SQLITE_OK;
 }
 
-/// xCreate is left out: the table is there without CREATE, and only so.
+/// There is no xCreate: the table exists without CREATE, and CREATE is refused.
 constexpr sqlite3_module kEventModule = [] {
   sqlite3_module module{};
   module.iVersion = 2;

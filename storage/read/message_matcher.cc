@@ -6,17 +6,9 @@
 
 namespace xylem::storage {
 
-std::size_t MessageMatcher::KeyHash::operator()(const Key& key) const noexcept {
-  // Multiplication and shift, as in splitmix64: neighbouring numbers must not share buckets.
-  std::uint64_t mixed = key.world_comm * 0x9e3779b97f4a7c15ull ^ key.ranks;
-  mixed = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9ull ^ key.tag_number;
-  mixed = (mixed ^ mixed >> 32) * 0x94d049bb133111ebull;
-  return static_cast<std::size_t>(mixed ^ mixed >> 31);
-}
-
-MessageMatcher::Key MessageMatcher::key_of(const MessageHalf& half) {
-  return {world_rank(half.world, half.comm), world_rank(half.source, half.destination),
-          world_rank(static_cast<std::uint32_t>(half.tag), half.number)};
+MessageKey MessageMatcher::key_of(const MessageHalf& half) {
+  return {WorldId{half.world},    half.comm, Rank{half.source},
+          Rank{half.destination}, half.tag,  half.number};
 }
 
 ProcessIndex MessageMatcher::add_process(std::uint32_t world, std::uint32_t rank) {
@@ -114,7 +106,7 @@ void MessageMatcher::release(Process& process, Nanos before) {
 }
 
 void MessageMatcher::match(const MessageHalf& half, bool is_ambiguous) {
-  const Key key = key_of(half);
+  const MessageKey key = key_of(half);
   const auto [place, is_first] = kept_.try_emplace(key, Kept{half, is_ambiguous});
   if (is_first) {
     if (half.is_send) return;
@@ -168,8 +160,8 @@ void MessageMatcher::finish() {
     process.awaited.clear();
   }
   // In an order that does not depend on hashes.
-  std::vector<std::pair<Key, Kept>> rest(kept_.begin(), kept_.end());
-  std::ranges::sort(rest, {}, &std::pair<Key, Kept>::first);
+  std::vector<std::pair<MessageKey, Kept>> rest(kept_.begin(), kept_.end());
+  std::ranges::sort(rest, {}, &std::pair<MessageKey, Kept>::first);
   kept_.clear();
   for (const auto& [key, kept] : rest) {
     sink_.unmatched(kept.half, kept.is_ambiguous   ? Unmatched::kAmbiguous

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "storage/read/message_key.h"
 #include "wire/chunk.h"
 
 namespace xylem::storage {
@@ -111,14 +112,6 @@ class MessageMatcher {
   std::size_t in_flight() const;
 
  private:
-  struct Key {
-    std::uint64_t world_comm = 0, ranks = 0, tag_number = 0;
-    bool operator==(const Key&) const = default;
-    auto operator<=>(const Key&) const = default;
-  };
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const noexcept;
-  };
   struct Kept {
     MessageHalf half;
     bool is_ambiguous = false;
@@ -135,7 +128,7 @@ class MessageMatcher {
     std::uint32_t thread = 0;
   };
   struct Awaited {
-    Key key;
+    MessageKey key;
     Nanos end_ns = 0;
   };
   struct Process {
@@ -144,9 +137,9 @@ class MessageMatcher {
     Nanos promised = std::numeric_limits<Nanos>::min();
     std::unordered_map<std::uint64_t, Post> posts;  // By request.
     std::deque<Awaited> awaited;                    // Receives that wait for sends of this process.
-    std::map<std::pair<bool, Key>, Held> held;      // By side and message.
+    std::map<std::pair<bool, MessageKey>, Held> held;  // By side and message.
   };
-  static Key key_of(const MessageHalf& half);
+  static MessageKey key_of(const MessageHalf& half);
   static std::uint64_t world_rank(std::uint32_t world, std::uint32_t rank) {
     return std::uint64_t{world} << 32 | rank;
   }
@@ -158,7 +151,7 @@ class MessageMatcher {
 
   MessageSink& sink_;
   std::pmr::unsynchronized_pool_resource pool_;
-  std::pmr::unordered_map<Key, Kept, KeyHash> kept_{&pool_};
+  std::pmr::unordered_map<MessageKey, Kept, MessageKeyHash> kept_{&pool_};
   std::vector<Process> processes_;
   std::unordered_map<std::uint64_t, ProcessIndex> by_rank_;
 };

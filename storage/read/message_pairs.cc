@@ -22,31 +22,23 @@ Nanos time_of_message(const Timeline::Message& message) {
 
 }  // namespace
 
-std::size_t MessagePairs::Hash::operator()(const Key& key) const {
-  std::uint64_t hash = key.source * 0x9e3779b97f4a7c15 + key.destination;
-  hash = (hash ^ hash >> 32) * 0xff51afd7ed558ccd + key.comm;
-  hash = (hash ^ hash >> 32) * 0xc4ceb9fe1a85ec53 + static_cast<std::uint32_t>(key.tag);
-  hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15 + key.number;
-  return (hash ^ hash >> 32) * 0xff51afd7ed558ccd;
-}
-
-void MessagePairs::take(std::uint64_t rank, const wire::Event& event, bool in_range) {
+void MessagePairs::take(Rank rank, const wire::Event& event, bool in_range) {
   take_end(rank, event, true, in_range, false);
   take_end(rank, event, false, in_range, false);
 }
 
-void MessagePairs::take_partner(std::uint64_t rank, const wire::Event& event) {
+void MessagePairs::take_partner(Rank rank, const wire::Event& event) {
   take_end(rank, event, true, false, true);
   take_end(rank, event, false, false, true);
 }
 
-void MessagePairs::take_end(std::uint64_t rank, const wire::Event& event, bool is_send,
-                            bool in_range, bool is_only_partner) {
+void MessagePairs::take_end(Rank rank, const wire::Event& event, bool is_send, bool in_range,
+                            bool is_only_partner) {
   if (event.peer < 0) return;
   if ((event.flags & (is_send ? wire::kEventSend : wire::kEventReceive)) == 0) return;
-  const auto peer = static_cast<std::uint64_t>(event.peer);
-  const std::uint64_t source = is_send ? rank : peer;
-  const std::uint64_t destination = is_send ? peer : rank;
+  const Rank peer{static_cast<std::uint32_t>(event.peer)};
+  const Rank source = is_send ? rank : peer;
+  const Rank destination = is_send ? peer : rank;
   if ((event.flags & wire::kEventNumbered) == 0) {
     if (!in_range) return;
     Timeline::Message message;
@@ -59,7 +51,8 @@ void MessagePairs::take_end(std::uint64_t rank, const wire::Event& event, bool i
     unnumbered_.push_back(message);
     return;
   }
-  const Key key{source, destination, event.comm, event.tag, event.number};
+  // All messages are of one world.
+  const MessageKey key{{}, event.comm, source, destination, event.tag, event.number};
   const auto found = is_only_partner ? numbered_.find(key) : numbered_.try_emplace(key).first;
   if (found == numbered_.end()) return;
   Ends& ends = found->second;
@@ -75,12 +68,12 @@ void MessagePairs::take_end(std::uint64_t rank, const wire::Event& event, bool i
 }
 
 std::vector<MissingEnds> MessagePairs::missing() const {
-  std::map<std::pair<bool, std::uint64_t>, MissingEnds> missing;
+  std::map<std::pair<bool, Rank>, MissingEnds> missing;
   for (const auto& [key, ends] : numbered_) {
     if (ends.in_range == 0 || ends.sends + ends.receives != 1) continue;
     const bool has_send = ends.sends == 1;
     const Nanos at_ns = has_send ? ends.sent_ns : ends.received_ns;
-    const std::uint64_t rank = has_send ? key.destination : key.source;
+    const Rank rank = has_send ? key.destination : key.source;
     const auto [found, is_new] = missing.try_emplace({has_send, rank});
     MissingEnds& of_rank = found->second;
     if (is_new) of_rank = {rank, !has_send, at_ns, at_ns};
@@ -92,14 +85,19 @@ std::vector<MissingEnds> MessagePairs::missing() const {
   return list;
 }
 
-void MessagePairs::finish(std::uint64_t limit,
-                          const std::function<Nanos(std::uint64_t, std::uint64_t)>& clocks_apart,
+bool MessagePairs::belongs(const Ends& ends) const {
+  if (ends.in_range != 0) return true;
+  return ends.sends == 1 && ends.receives == 1 && ends.sent_ns < begin_ns_ &&
+         ends.received_ns >= end_ns_;
+}
+
+void MessagePairs::finish(std::uint64_t limit, const std::function<Nanos(Rank, Rank)>& clocks_apart,
                           Timeline& timeline) {
   auto& messages = timeline.messages;
   messages = std::move(unnumbered_);
   timeline.unpaired = messages.size();
   for (const auto& [key, ends] : numbered_) {
-    if (ends.in_range == 0) continue;
+    if (!belongs(ends)) continue;
     Timeline::Message message;
     message.source = key.source;
     message.destination = key.destination;

@@ -1,5 +1,5 @@
-// Three locks, each sufficient for most of it: the file is opened for reading only, an authorizer
-// lets nothing through but reading, and SQLite's own switches against writing are on.
+// Three locks protect the file, and each alone prevents most changes: the file is opened for
+// reading, an authorizer allows only reading, and SQLite's own switches against writing are on.
 
 #include "storage/read/query.h"
 
@@ -26,14 +26,14 @@
 namespace xylem::storage {
 namespace {
 
-/// Settings that only tell; a setting that changes something is refused even where it could not.
+/// Settings that only read. All others are refused, even if they could not change anything here.
 constexpr std::array<std::string_view, 22> kHarmlessPragmas = {
     "application_id", "collation_list",   "compile_options", "data_version",  "database_list",
     "encoding",       "foreign_key_list", "freelist_count",  "function_list", "index_info",
     "index_list",     "index_xinfo",      "integrity_check", "journal_mode",  "module_list",
     "page_count",     "page_size",        "pragma_list",     "quick_check",   "table_info",
     "table_list",     "table_xinfo"};
-/// Of these a value may follow: it names a table, an index or a number of errors.
+/// Settings that may have a value: the name of a table or an index, or a number of errors.
 constexpr std::array<std::string_view, 8> kPragmasWithArgument = {
     "foreign_key_list", "index_info",  "index_list", "index_xinfo",
     "integrity_check",  "quick_check", "table_info", "table_xinfo"};
@@ -61,8 +61,8 @@ int authorize(void*, int action, const char* first, const char* second, const ch
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
     case SQLITE_UPDATE:
-      // So looks the first use of a table-valued function such as json_each. A real update of the
-      // schema is refused by the other locks.
+      // The first use of a table-valued function such as json_each looks like this. The other locks
+      // refuse a real update of the schema.
       return first != nullptr && std::strcmp(first, "sqlite_master") == 0 ? SQLITE_OK : SQLITE_DENY;
     case SQLITE_FUNCTION:
       return second != nullptr && sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY
@@ -126,11 +126,11 @@ std::size_t bytes_of_row(sqlite3_stmt* statement, int columns) {
   return bytes;
 }
 
-/// Errors of SQL are the asker's; those of the file are the file's.
+/// Distinguishes errors in the user's SQL from errors of the file.
 Error query_error(sqlite3* database, int code, const std::string& path) {
   const int primary = code & 0xff;
   const std::string said = sqlite3_errmsg(database);
-  // A function that is denied comes as a plain error.
+  // A denied function is reported as a plain error.
   if (primary == SQLITE_AUTH || said.starts_with("not authorized")) {
     return {Code::kPermissionDenied, "SQL: " + said + "; only reading the run is allowed here"};
   }
@@ -163,14 +163,14 @@ class SqliteRunFile final : public RunFile {
   Result<void> try_open(const char* parameters);
   Result<void> run(sqlite3_stmt* statement, RowSink& sink);
 
-  /// Of ours, past the authorizer.
+  /// Runs a statement of this class without the authorizer.
   Result<void> execute(const char* sql);
   Error error_of(int code);
 
   bool is_late() const {
     return monotonic_now() >= deadline_ || (given_up_ != nullptr && *given_up_);
   }
-  /// The one place at which texts of a store become printable.
+  /// All texts of a store become printable here, and nowhere else.
   void make_printable(Value& value) const {
     auto* text = texts_ == Texts::kPrintable ? std::get_if<std::string>(&value) : nullptr;
     if (text != nullptr) *text = printable(*text);
@@ -181,7 +181,7 @@ class SqliteRunFile final : public RunFile {
 
   Nanos deadline_ = kForever;
   const std::atomic<bool>* given_up_ = nullptr;
-  unsigned holds_ = 0;  ///< Calls of hold() without their release().
+  unsigned holds_ = 0;  ///< Number of hold() calls without a release().
   EventTableCounters counters_;
   Connection connection_;
 };
@@ -194,8 +194,8 @@ Result<void> SqliteRunFile::try_open(const char* parameters) {
   sqlite3* const database = connection_.handle();
   sqlite3_busy_timeout(database, 2000);
   sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  // Views may call what a person may, under the same authorizer: SQLite 3.40 counts json_extract,
-  // which opens series, among the functions that only a trusted file may call.
+  // Views may call the same functions as users, under the same authorizer. Otherwise SQLite 3.40
+  // would refuse json_extract in views, and the views of series need it.
   sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 1, nullptr);
   sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   return check_readable(connection_);
@@ -204,8 +204,8 @@ Result<void> SqliteRunFile::try_open(const char* parameters) {
 Result<void> SqliteRunFile::connect() {
   auto opened = try_open("?mode=ro");
   if (!opened && opened.error().code == Code::kUnavailable) {
-    // A folder that cannot be written has no place for WAL's index. Without a log there is nothing
-    // that the file itself does not hold; with one, it must not be passed over.
+    // A read-only folder has no place for the index of the log. Without a log, the file has all
+    // data. If there is a log, it must not be ignored.
     struct stat log {};
     const bool has_log = ::stat((path_ + "-wal").c_str(), &log) == 0 && log.st_size > 0;
     if (!has_log) opened = try_open("?mode=ro&immutable=1");
@@ -276,7 +276,7 @@ Result<void> SqliteRunFile::execute(const char* sql) {
   return {};
 }
 
-// The first read of a transaction chooses the commit that it sees.
+// The first read of a transaction decides which commit it sees.
 Result<void> SqliteRunFile::hold() {
   if (holds_ > 0) {
     ++holds_;
@@ -291,13 +291,13 @@ Result<void> SqliteRunFile::hold() {
 
 void SqliteRunFile::release() {
   if (holds_ == 0 || --holds_ > 0) return;
-  // It has only read: there is nothing that could fail to be undone.
+  // The transaction has only read, so nothing can fail.
   static_cast<void>(execute("ROLLBACK"));
 }
 
 void SqliteRunFile::set_deadline(Nanos deadline, const std::atomic<bool>* given_up) {
-  // One step may make a value as large as they may be, or open chunks of events (whose statements
-  // count too): so few steps, and values so small, that it is late by tenths of a second at most.
+  // One step may make a value of the maximum size, or open chunks of events. So the steps between
+  // two checks are few and the values small: a query ends a few tenths of a second late at most.
   constexpr int kStepsBetweenLooks = 16;
   constexpr int kMaxBytesInTime = 16 << 20;
   sqlite3_limit(connection_.handle(), SQLITE_LIMIT_LENGTH,
@@ -327,7 +327,7 @@ std::string quoted(std::string_view text) {
   while (!text.empty()) {
     const char c = text.front();
     const Utf8Character next = first_character(text);
-    // Those of C1 need no escape in JSON, but a terminal would obey them.
+    // JSON needs no escape for the control characters of C1, but a terminal would obey them.
     const bool is_control = next.code < 0x20 || (next.code >= 0x7f && next.code < 0xa0);
     if (next.bytes == 0) {
       json += "\\ufffd";
@@ -364,7 +364,7 @@ class Collector final : public RowSink {
 }  // namespace
 
 Result<std::unique_ptr<RunFile>> RunFile::open(const std::string& path, Texts texts) {
-  // SQLite says "unable to open" to all of these.
+  // SQLite would report "unable to open" for all of these faults.
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) {
     return unexpected(errno == EACCES ? Code::kPermissionDenied : Code::kNotFound,

@@ -8,7 +8,7 @@
 namespace xylem::storage {
 namespace {
 
-/// The moment at which a run was placed by what was known of its hosts; nullopt: it was not.
+/// The time at which a run was placed with facts about its hosts; nullopt: it was placed without.
 Result<std::optional<std::int64_t>> placed_at(RunFile& run, const std::string& table) {
   const auto found = run.rows("SELECT max(at_ns) FROM " + table + " WHERE name = 'processes'");
   if (!found) return unexpected(found.error());
@@ -16,7 +16,7 @@ Result<std::optional<std::int64_t>> placed_at(RunFile& run, const std::string& t
   return at_ns == nullptr ? std::nullopt : std::optional(*at_ns);
 }
 
-/// Leaf, name and processes of each host: those of the placement, else all that agents told of.
+/// Leaf, name and processes of each host: of the placement if there was one, else of all agents.
 std::string query_of_hosts(const std::string& table, std::optional<std::int64_t> placed) {
   if (placed) {
     return "SELECT h.leaf, h.name, CAST(f.value AS INTEGER) FROM host h JOIN " + table +

@@ -59,7 +59,7 @@ int connect_rows(sqlite3* database, void* declared, int, const char* const*, sql
     auto& of = *static_cast<Declared*>(declared);
     if (const int code = sqlite3_declare_vtab(database, of.declaration); code != SQLITE_OK)
       return code;
-    // It reads nothing but the file itself, so views of an untrusted file may use it.
+    // The table reads only the file itself, so views of an untrusted file may use it.
     sqlite3_vtab_config(database, SQLITE_VTAB_INNOCUOUS);
     *table = std::make_unique<Connected>(database, of).release();
     return SQLITE_OK;
@@ -116,7 +116,8 @@ int number_of_row(sqlite3_vtab_cursor* cursor, sqlite3_int64* number) {
   return SQLITE_OK;
 }
 
-// As with the table `event`, xCreate is left out: the table is there without CREATE, and only so.
+// As for the table `event`, there is no xCreate: the table exists without CREATE, and CREATE is
+// refused.
 constexpr sqlite3_module kRowModule = [] {
   sqlite3_module module{};
   module.iVersion = 2;

@@ -13,7 +13,7 @@ namespace xylem::storage {
 
 namespace {
 
-/// More than a run has threads in calls.
+/// Limit that no run reaches: number of threads in calls.
 constexpr std::uint64_t kMaxRanksInCalls = 1'000'000;
 
 using Worlds = std::map<std::uint32_t, WorldTotals::World>;

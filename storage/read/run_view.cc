@@ -141,7 +141,7 @@ std::unordered_map<std::int64_t, Member> ViewReader::members(WorldId world, cons
   std::unordered_map<std::int64_t, Member> members;
   for (const auto& row : inquiry.ask("SELECT p.id, p.rank, p.leaf FROM process p WHERE TRUE" +
                                      of_ranks(world, rows))) {
-    members[integer_of(row[0])] = {count_of(row[1]), integer_of(row[2])};
+    members[integer_of(row[0])] = {id_of<Rank>(row[1]), integer_of(row[2])};
   }
   return members;
 }

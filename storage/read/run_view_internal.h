@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/saturating.h"
 #include "storage/read/host_value.h"
 #include "storage/read/inquiry_internal.h"
@@ -19,7 +20,7 @@ namespace xylem::storage {
 
 /// A process of the requested world.
 struct Member {
-  std::uint64_t rank = 0;
+  Rank rank{};
   std::int64_t leaf = 0;
 };
 
@@ -38,9 +39,12 @@ struct Slots {
 };
 
 /// Ranks that are divided into rows with the same number of ranks. The last row may have fewer.
+/// `first` and `end` are numbers, not ids: `end` may be above every rank.
 struct RankRows {
   std::uint64_t first = 0, end = 0, group = 1;
   std::uint64_t count() const { return (end - first + group - 1) / group; }
+  /// The row of a rank of [first, end).
+  std::uint64_t of(Rank rank) const { return (raw(rank) - first) / group; }
 };
 
 /// Returns a condition for the table `process p`: " AND ...".

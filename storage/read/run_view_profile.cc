@@ -20,7 +20,8 @@ namespace {
 class Longest {
  public:
   struct Found {
-    std::uint64_t duration_ns = 0, rank = 0;
+    std::uint64_t duration_ns = 0;
+    Rank rank{};
     std::int64_t function = 0, process = 0;
     Nanos begin_ns = 0;  ///< Of the cell that it is in,
     int level = 0;       ///< at this level: 0 is a window.
@@ -41,7 +42,7 @@ class Longest {
   std::vector<Found> found_;
 };
 
-/// What members() gives, for rows that come with many of a process in a row.
+/// Looks up members. Quick if many rows of the same process follow each other.
 class RankOf {
  public:
   explicit RankOf(std::unordered_map<std::int64_t, Member> members)
@@ -72,14 +73,14 @@ void name_hosts(ViewReader& reader, const std::unordered_map<std::int64_t, Membe
   }
   std::vector<std::set<std::int64_t>> leaves(grid.rows.size());
   for (const auto& [process, member] : members) {
-    leaves[(member.rank - rows.first) / rows.group].insert(member.leaf);
+    leaves[rows.of(member.rank)].insert(member.leaf);
   }
   for (std::size_t i = 0; i < grid.rows.size(); ++i) {
     if (leaves[i].size() == 1) grid.rows[i].host = names[*leaves[i].begin()];
   }
 }
 
-/// Sums of a grid's cells in the making.
+/// Adds up the cells of a grid.
 class GridSums {
  public:
   GridSums(ViewReader& reader, RankValue value, const Slots& slots, const RankRows& rows,
@@ -122,7 +123,7 @@ class GridSums {
     take(integer_of(row[0]), floor_to(integer_of(row[1]), reader_.window_ns), 0, sums);
   }
 
-  /// By window: from each cell that may hold some of them down to its windows.
+  /// Returns the longest calls. Opens each cell that may have one of them, down to its windows.
   std::vector<Longest::Found> longest(WindowSource& source) {
     for (int level = kSummaryLevels - 1; level > 0; --level) {
       Longest finer;
@@ -143,7 +144,7 @@ class GridSums {
     if (begin_ns < slots_.begin_ns || begin_ns >= slots_.end_ns) return;
     const Member* member = rank_of_(process);
     if (member == nullptr) return;
-    const std::uint64_t at = (member->rank - rows_.first) / rows_.group;
+    const std::uint64_t at = rows_.of(member->rank);
     const std::uint64_t amount = amount_of(sums);
     grid_.cells[at * grid_.columns + slots_.of(begin_ns)] += amount;
     grid_.rows[at].total += amount;
@@ -165,7 +166,7 @@ class GridSums {
     return 0;
   }
 
-  /// A cell is a slot of the level below.
+  /// Opens a cell. Its parts are slots of the level below.
   void open(WindowSource& source, const Longest::Found& found, Longest& finer) {
     const std::int64_t block = floor_to(found.process, kBlockProcesses) / kBlockProcesses;
     const Nanos cell_ns = source.cell_ns(found.level - 1);
@@ -190,10 +191,10 @@ class GridSums {
   Longest longest_;
 };
 
-/// Cells that can be added up in some 50 ms.
+/// Number of cells that can be added up in about 50 ms.
 constexpr std::uint64_t kMaxCells = 1u << 20;
 
-/// The finest level of which the range has not too many cells.
+/// Returns the finest level of which the range has at most kMaxCells cells.
 int level_for(ViewReader& reader, const TimeRange& range, const WindowSource& source,
               std::uint64_t processes) {
   const Slots all = reader.one_slot(range);
@@ -286,10 +287,10 @@ Result<RankGrid> RunView::ranks(const RankGridQuery& query) {
 
 namespace {
 
-/// Sums of one function number; numbers of one name are added up at the end.
+/// Sums of one function number. Numbers with the same name are added up at the end.
 struct FunctionSums {
   FunctionTable::Function sums;
-  std::unordered_map<std::int64_t, std::uint64_t> callers;  ///< By block, a bit a process.
+  std::unordered_map<std::int64_t, std::uint64_t> callers;  ///< By block; one bit for each process.
   wire::LogHistogram histogram;
 };
 
@@ -303,7 +304,7 @@ void add(FunctionSums& into, std::int64_t block, const SlotSums& from) {
   into.callers[block] |= from.processes;
 }
 
-/// The start of rows as slot_of takes them.
+/// The first columns of rows, as slot_of() needs them.
 constexpr const char* kSums = "process, function, calls, time_ns, max_ns, bytes, estimated";
 
 SlotSums slot_of(std::span<const Value> row, std::int64_t block) {
@@ -330,7 +331,7 @@ class FunctionWindows {
     sort_blocks();
   }
 
-  /// A range is cut to slots that are quick to read.
+  /// Chooses slots that can be read quickly.
   Slots choose_slots() {
     const Slots all = reader_.one_slot(query_.range);
     if (query_.series == 0) {
@@ -370,7 +371,7 @@ class FunctionWindows {
   }
 
  private:
-  // A block's sums are of all its processes: good when all of them are asked for.
+  // The sums of a block are of all its processes. They can be used if all are requested.
   void sort_blocks() {
     std::map<std::int64_t, std::pair<bool, bool>> blocks;  // Has members; has others.
     for (const auto& row : reader_.inquiry.ask("SELECT id FROM process")) {
@@ -429,7 +430,7 @@ class FunctionWindows {
     (*functions_)[function].histogram.merge(*histogram);
   }
 
-  /// As many as are read in some 50 ms.
+  /// Number of rows and of parts that can be read in about 50 ms.
   static constexpr std::uint64_t kMaxRows = 150'000;
   static constexpr std::uint64_t kMaxParts = 10'000;
 
@@ -440,7 +441,7 @@ class FunctionWindows {
   Slots slots_;
   int level_ = -1;
   std::map<std::int64_t, FunctionSums>* functions_ = nullptr;
-  std::vector<std::int64_t> whole_, mixed_;  ///< Blocks of which all, or some, are asked for.
+  std::vector<std::int64_t> whole_, mixed_;  ///< Blocks of which all, or some, are requested.
   bool has_others_ = false;
 };
 
@@ -461,7 +462,7 @@ void merge_into(FunctionSums& into, FunctionSums& from) {
 
 /// Several processes may have been the same rank.
 std::uint64_t count_ranks(const FunctionSums& sums, RankOf& rank_of) {
-  std::set<std::uint64_t> ranks;
+  std::set<Rank> ranks;
   for (const auto& [block, mask] : sums.callers) {
     for (std::int64_t place = 0; place < kBlockProcesses; ++place) {
       if ((mask >> place & 1) == 0) continue;

@@ -138,11 +138,11 @@ class Search {
   void prune() {
     auto& calls = answer_.calls;
     sort();
-    const std::size_t most = std::min<std::size_t>(calls.size(), query_.limit + 1);
+    const std::size_t kept = std::min<std::size_t>(calls.size(), query_.limit + 1);
     if (query_.backwards) {
-      calls.erase(calls.begin(), calls.end() - static_cast<std::ptrdiff_t>(most));
+      calls.erase(calls.begin(), calls.end() - static_cast<std::ptrdiff_t>(kept));
     } else {
-      calls.resize(most);
+      calls.resize(kept);
     }
   }
 

@@ -1,8 +1,8 @@
-// Series of hosts and ranks. A sample is one row with some 400 numbers as JSON text, of which one
-// is wanted: the text is looked through here, which takes a tenth of what json_extract does. An
-// hour of a hundred hosts is 360000 of them, half a gigabyte: beyond some number of samples only
-// one in a while is looked at, found by the index, and the answer says so. Facts of hosts are rows
-// of one number, and are looked at in the same way.
+// Series of hosts and ranks. A sample is one row with about 400 numbers as JSON text, and a series
+// needs one of them. The text is searched here, which takes a tenth of the time of json_extract. An
+// hour of a hundred hosts has 360000 samples, half a gigabyte. If there are too many samples, only
+// one in each interval is read, with the help of the index, and the answer says so. Facts of hosts
+// are rows with one number, and are read in the same way.
 
 #include <algorithm>
 #include <charconv>
@@ -16,11 +16,11 @@
 namespace xylem::storage {
 namespace {
 
-/// As many as are read in some 50 ms.
+/// Number of samples that can be read in about 50 ms.
 constexpr std::uint64_t kMaxSamples = 1u << 14;
 constexpr Nanos kEver = std::numeric_limits<Nanos>::max();
 
-/// Of whom a line of series is, by what its rows are known by: a leaf, or a rank.
+/// The lines of series with their owners. The key is the leaf or the rank in their rows.
 using LineOwners = std::map<std::int64_t, SeriesTable::Line>;
 
 LineOwners line_owners(ViewReader& reader, const SeriesQuery& query) {
@@ -41,15 +41,15 @@ LineOwners line_owners(ViewReader& reader, const SeriesQuery& query) {
   return owners;
 }
 
-/// What a sample's numbers mean; by layout.
+/// The position and the unit of the number in samples of a layout.
 struct Meaning {
   std::int64_t position = 0;
   double scale = 1;
   bool per_second = false;
 };
 
-/// The number at a place of "[0,-3,null,0.25]", as series_intake.cc writes them: nothing for null,
-/// for what is not there, and for text.
+/// Returns the number at a position of "[0,-3,null,0.25]", as series_intake.cc writes it; nullopt
+/// for null, for a missing position and for text.
 std::optional<double> number_at(std::string_view numbers, std::int64_t position) {
   std::size_t at = 1;
   for (; position > 0; --position) {
@@ -81,7 +81,7 @@ class SeriesReader {
     if (!reader_.check("most", query_.limit, kMaxLines) || !reader_.ok()) return;
     series_.slot_ns = slots_.slot_ns;
     times_ = " AND at_ns >= " + std::to_string(slots_.begin_ns);
-    // Samples may be newer than all else that is known of a living run: they are in the last slot.
+    // In a live run, samples may be newer than all other data. They are in the last slot.
     if (query_.range.end_ns) times_ += " AND at_ns < " + std::to_string(slots_.end_ns);
     if (!series_.is_of_ranks) read_facts();
     if (reader_.has_services()) read_samples();
@@ -103,11 +103,11 @@ class SeriesReader {
     ++at.samples;
   }
 
-  /// Rows with a time, and of whom they are.
+  /// A table of rows with times, and the owners of the rows.
   struct Source {
     std::string table;
-    std::string subjects;          ///< SQL: owner, and what the rows are known by.
-    std::string (*key)(char row);  ///< Which rows are a subject's, of the table's name here.
+    std::string subjects;          ///< SQL: owner and key of its rows.
+    std::string (*key)(char row);  ///< SQL: condition for the rows of a subject.
   };
 
   void read_facts() {
@@ -129,7 +129,7 @@ class SeriesReader {
          "s.value", take_fact);
   }
 
-  /// Whose samples may have the number: owner, service, lane.
+  /// SQL for the owners whose samples may have the number: owner, service, lane.
   std::string subjects() const {
     std::string sql;
     if (series_.is_of_ranks) {
@@ -147,7 +147,8 @@ class SeriesReader {
            sql_quoted(query_.name) + "))";
   }
 
-  /// Leaves those out that no line will show, and counts them. `shown` are those that are left.
+  /// Leaves out owners that will have no line, and counts them. Sets `shown` to the number of
+  /// others.
   std::string shown_subjects(const Source& source, std::size_t& shown) {
     std::set<std::int64_t> owners;
     for (const auto& row : reader_.inquiry.ask("SELECT DISTINCT owner FROM (" + source.subjects +
@@ -162,7 +163,7 @@ class SeriesReader {
     return "SELECT * FROM (" + source.subjects + ") WHERE owner <= " + std::to_string(*last);
   }
 
-  /// Gives `take` the rows, or those that are looked at: owner, time, `columns`.
+  /// Calls `take` with owner, time and `columns` of all rows, or of one row in each interval.
   template <typename Take>
   void read(const Source& source, const std::string& columns, Take take) {
     std::size_t owners = 0;
@@ -195,7 +196,8 @@ class SeriesReader {
          [this](std::span<const Value> row) { take_sample(row); });
   }
 
-  /// The first sample of each of so many parts of every slot, as the bound allows; one at least.
+  /// SQL for the first sample of each interval. A slot has as many intervals as the limit allows,
+  /// but at least one.
   std::string looks(const Source& source, const std::string& shown, std::size_t owners) {
     const std::uint64_t parts =
         std::clamp<std::uint64_t>(kMaxSamples / std::max<std::uint64_t>(owners * slots_.count, 1),
@@ -204,7 +206,7 @@ class SeriesReader {
     series_.look_ns = std::max(series_.look_ns, look_ns);
     const std::string step = std::to_string(look_ns);
     const std::string end = std::to_string(slots_.end_ns);
-    // The last look ends with the range; without an end it has all that is newer, see times_.
+    // The last interval ends with the range. If the range has no end, it has all newer samples.
     const std::string last = query_.range.end_ns ? end : std::to_string(kEver);
     return "(" + shown + ") u CROSS JOIN (WITH RECURSIVE look(at) AS (VALUES(" +
            std::to_string(slots_.begin_ns) + ") UNION ALL SELECT at + " + step +
@@ -225,7 +227,7 @@ class SeriesReader {
     const std::optional<double> number = number_at(*numbers, position);
     if (!number) return;
     const Nanos span = time_of(row[2]);
-    if (per_second && span == 0) return;  // As SQL has it: what is divided by nothing is NULL.
+    if (per_second && span == 0) return;  // As in SQL: a division by zero gives NULL.
     const double value = *number * scale;
     take(integer_of(row[0]), time_of(row[1]),
          per_second ? value * kSecond / static_cast<double>(span) : value);
@@ -253,7 +255,7 @@ class SeriesReader {
   std::string times_;
   std::map<std::int64_t, Meaning> meanings_;
   std::map<std::int64_t, std::map<std::uint64_t, Sums>> lines_;
-  std::size_t unread_ = 0;  ///< Whose samples are not read, for there are too many.
+  std::size_t unread_ = 0;  ///< Number of owners whose samples are not read: too many.
 };
 
 }  // namespace

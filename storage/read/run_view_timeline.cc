@@ -15,14 +15,14 @@
 namespace xylem::storage {
 namespace {
 
-/// A call before it has its name.
+/// A call without the name of its function.
 struct Found {
-  std::uint64_t rank = 0;
+  Rank rank{};
   std::int64_t function = 0;
   wire::Event event;
 };
 
-// Whatever a file says of times: what ends before it begins took no time.
+// In a damaged file, a call may end before it begins. Then its duration is 0.
 std::uint64_t duration(const Found& found) {
   const wire::Event& event = found.event;
   if (event.end_ns <= event.begin_ns) return 0;
@@ -35,12 +35,12 @@ bool is_longer(const Found& a, const Found& b) {
 }
 
 /// The processes of a world by rank. Several may have the same rank.
-std::multimap<std::uint64_t, std::int64_t> processes_by_rank(ViewReader& reader, WorldId world) {
-  std::multimap<std::uint64_t, std::int64_t> processes;
+std::multimap<Rank, std::int64_t> processes_by_rank(ViewReader& reader, WorldId world) {
+  std::multimap<Rank, std::int64_t> processes;
   for (const auto& row :
        reader.inquiry.ask("SELECT rank, id FROM process WHERE rank IS NOT NULL AND world = " +
                           std::to_string(raw(world)))) {
-    processes.emplace(count_of(row[0]), integer_of(row[1]));
+    processes.emplace(id_of<Rank>(row[0]), integer_of(row[1]));
   }
   return processes;
 }
@@ -51,32 +51,30 @@ class ClocksApart {
  public:
   ClocksApart(ViewReader& reader, WorldId world) {
     std::map<std::int64_t, Nanos> errors;  // By leaf.
-    Nanos most = 0;
     for (const auto& row :
          reader.inquiry.ask("SELECT leaf, max(error_ns) FROM clock GROUP BY leaf")) {
       const Nanos error = std::clamp<Nanos>(time_of(row[1]), 0, kSecond);
       errors[integer_of(row[0])] = error;
-      most = std::max(most, error);
+      max_ = std::max(max_, error);
     }
     for (const auto& row :
          reader.inquiry.ask("SELECT rank, leaf FROM process WHERE rank IS NOT NULL AND world = " +
                             std::to_string(raw(world)))) {
       const auto error = errors.find(integer_of(row[1]));
-      errors_[count_of(row[0])] = error == errors.end() ? most : error->second;
+      errors_[id_of<Rank>(row[0])] = error == errors.end() ? max_ : error->second;
     }
-    most_ = most;
   }
 
-  Nanos operator()(std::uint64_t one, std::uint64_t other) const { return of(one) + of(other); }
+  Nanos operator()(Rank one, Rank other) const { return of(one) + of(other); }
 
  private:
-  Nanos of(std::uint64_t rank) const {
+  Nanos of(Rank rank) const {
     const auto error = errors_.find(rank);
-    return error == errors_.end() ? most_ : error->second;
+    return error == errors_.end() ? max_ : error->second;
   }
 
-  std::unordered_map<std::uint64_t, Nanos> errors_;
-  Nanos most_ = 0;
+  std::unordered_map<Rank, Nanos> errors_;
+  Nanos max_ = 0;
 };
 
 bool meets(const CallUnderWay& call, const Slots& range) {
@@ -88,8 +86,8 @@ void add_open(const std::vector<CallUnderWay>& calls, const Slots& range,
               std::vector<Timeline::LongCall>& longest) {
   for (const CallUnderWay& call : calls) {
     if (!meets(call, range)) continue;
-    longest.push_back({raw(call.rank), call.function,
-                       static_cast<std::uint64_t>(call.duration_ns()), call.begin_ns, call.at_ns});
+    longest.push_back({call.rank, call.function, static_cast<std::uint64_t>(call.duration_ns()),
+                       call.begin_ns, call.at_ns});
   }
   std::ranges::stable_sort(longest, std::greater<>(), &Timeline::LongCall::duration_ns);
   if (longest.size() > kLongestCalls) longest.resize(kLongestCalls);
@@ -103,7 +101,8 @@ class CallReader {
         reads_(reader, kMaxReadEvents),
         range_(range),
         limit_(limit),
-        kept_(std::max<std::size_t>(limit, kLongestCalls)) {}
+        kept_(std::max<std::size_t>(limit, kLongestCalls)),
+        pairs_(range.begin_ns, range.end_ns) {}
 
   /// Sums densities, too. `slots` divides the range.
   void sum_densities(const Slots& slots, const RankRows& rows) {
@@ -138,7 +137,7 @@ class CallReader {
     }
   }
 
-  /// Ten of those read, longest first.
+  /// Returns the ten longest calls that were read, longest first.
   std::vector<Timeline::LongCall> longest() {
     std::ranges::sort(found_, is_longer);
     std::vector<Timeline::LongCall> longest;
@@ -150,12 +149,12 @@ class CallReader {
     return longest;
   }
 
-  /// Chunks and windows come on different ways: an event may be here before the window that says
-  /// that its call has returned. Calls of one thread do not overlap, so it is the call of an event
-  /// that ends after it began, or a call before that.
+  /// Removes calls that have returned. An event may be stored before the window that reports that
+  /// its call has returned. Calls of a thread do not overlap. So if an event of the thread ends
+  /// after a call began, this call has returned.
   void leave_out_ended(std::vector<CallUnderWay>& open) const {
     std::erase_if(open, [this](const CallUnderWay& call) {
-      const auto newest = newest_ends_.find({raw(call.rank), call.thread});
+      const auto newest = newest_ends_.find({call.rank, call.thread});
       return newest != newest_ends_.end() && newest->second > call.begin_ns;
     });
   }
@@ -181,7 +180,7 @@ class CallReader {
       pairs_.finish(limit_, ClocksApart(reader_, world), timeline);
     }
     for (const CallUnderWay& call : open) timeline.calls.push_back(named(call));
-    // Of nested calls the outer one first.
+    // If calls are nested, the outer call comes first.
     std::ranges::sort(timeline.calls, [](const Timeline::Call& a, const Timeline::Call& b) {
       return std::tuple(a.rank, a.thread, a.begin_ns, b.end_ns) <
              std::tuple(b.rank, b.thread, b.begin_ns, a.end_ns);
@@ -192,7 +191,7 @@ class CallReader {
   void take(const wire::Event& event, const Member& member) {
     const bool meets = event.begin_ns < range_.end_ns &&
                        (event.end_ns > range_.begin_ns || event.begin_ns >= range_.begin_ns);
-    // Messages of too many calls are not drawn.
+    // If there are too many calls, the answer has no messages.
     if (has_messages_ && in_all_ <= limit_) pairs_.take(member.rank, event, meets);
     if (!meets || event.kind == wire::kKindCompletion) return;
     if (++in_all_ == limit_ + 1) pairs_.clear();
@@ -206,16 +205,14 @@ class CallReader {
     found_.erase(last, found_.end());
   }
 
-  // Sampled calls of the range may have their record behind it.
+  // The record of sampled calls in the range may be after the range.
   void add_density(const wire::Event& event, const Member& member, SampledCalls& sampled) {
     if (event.kind == wire::kKindCompletion) return;
     const std::int64_t function = reads_.function_of(event, member.leaf);
     const std::string& function_class = class_of(function);
-    densities_->add(row_of(member.rank), function_class, event.begin_ns, event.end_ns);
-    densities_->add(row_of(member.rank), function_class, sampled.take(event, function));
+    densities_->add(rows_.of(member.rank), function_class, event.begin_ns, event.end_ns);
+    densities_->add(rows_.of(member.rank), function_class, sampled.take(event, function));
   }
-
-  std::size_t row_of(std::uint64_t rank) const { return (rank - rows_.first) / rows_.group; }
 
   const std::string& class_of(std::int64_t function) {
     const auto [found, is_new] = classes_.try_emplace(function);
@@ -226,7 +223,7 @@ class CallReader {
   void finish_densities(WorldId world, const std::vector<CallUnderWay>& open, Timeline& timeline) {
     if (!densities_) return;
     for (const CallUnderWay& call : open) {
-      densities_->add(row_of(raw(call.rank)), call.function_class, call.begin_ns, call.at_ns);
+      densities_->add(rows_.of(call.rank), call.function_class, call.begin_ns, call.at_ns);
     }
     RankGrid& grid = timeline.densities;
     grid.world_size = reader_.read_world(world);
@@ -237,7 +234,7 @@ class CallReader {
 
   static Timeline::Call named(const CallUnderWay& open) {
     Timeline::Call call;
-    call.rank = raw(open.rank);
+    call.rank = open.rank;
     call.thread = open.thread;
     call.begin_ns = open.begin_ns;
     call.end_ns = std::max(open.at_ns, open.begin_ns);
@@ -275,7 +272,7 @@ class CallReader {
   std::size_t kept_;
   std::vector<Found> found_;
   std::uint64_t in_all_ = 0;
-  std::map<std::pair<std::uint64_t, std::uint32_t>, Nanos> newest_ends_;  // Of rank and thread.
+  std::map<std::pair<Rank, std::uint32_t>, Nanos> newest_ends_;  // Of rank and thread.
   bool has_messages_ = false;
   MessagePairs pairs_;
   RankRows rows_;
@@ -283,10 +280,9 @@ class CallReader {
   std::unordered_map<std::int64_t, std::string> classes_;  // By function.
 };
 
-/// The calls themselves, where they are recorded: only chunks around the windows that have the
-/// longest ones are opened, and no other chunk can hold a longer one. A call is in the window in
-/// which it ended, or where the agent was late, in the next. Calls in `open` that are found to have
-/// ended are removed.
+/// Replaces the longest windows by their calls if these are recorded. Opens only the chunks around
+/// these windows: no other chunk can have a longer call. A call is in the window in which it ended,
+/// or in the next window if the agent was late. Removes calls from `open` that have ended.
 std::vector<Timeline::LongCall> find_longest(
     ViewReader& reader, const Slots& range, const std::unordered_map<std::int64_t, Member>& members,
     const std::vector<LongWindow>& windows, std::vector<CallUnderWay>& open) {
@@ -332,8 +328,8 @@ class TimelineReader {
     range_ = reader_.one_slot(query_.range);
     if (!reader_.ok()) return;
     members_ = reader_.members(world, rows);
-    // In the order of ranks, so that of equals the same are kept each time.
-    std::map<std::pair<std::uint64_t, std::int64_t>, Member> in_order;
+    // In the order of ranks, so that each answer keeps the same of several equal calls.
+    std::map<std::pair<Rank, std::int64_t>, Member> in_order;
     for (const auto& [id, member] : members_) in_order[{member.rank, id}] = member;
 
     const std::string condition = meeting(range_.begin_ns, range_.end_ns);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "storage/read/view_answers.h"
 
 namespace xylem::storage {
@@ -44,10 +45,11 @@ struct Timeline {
   /// The function and the times of a call are always known; peer, tag, comm and number may be
   /// missing.
   struct Call {
-    std::uint64_t rank = 0;
+    Rank rank{};
     std::uint32_t thread = 0;
     Nanos begin_ns = 0, end_ns = 0;
     std::string function, function_class;
+    /// As recorded. A damaged file may have a peer that is no rank.
     std::optional<std::int64_t> peer, tag, comm;
     std::uint64_t bytes = 0, calls = 1;
     bool estimated = false;  ///< The time is an estimate for `calls` calls.
@@ -64,7 +66,7 @@ struct Timeline {
   /// call. Two calls are one message only if both have the same number in the same channel
   /// (wire::kEventNumbered). At least one of the two times is known.
   struct Message {
-    std::uint64_t source = 0, destination = 0;
+    Rank source{}, destination{};
     std::optional<Nanos> sent_ns;  ///< nullopt: the send is lost or unknown.
     /// nullopt: the receive is lost, unknown, or has not taken place. Because of clock errors
     /// `received_ns` may be earlier than `sent_ns`, but not by more than the clocks may be apart.
@@ -75,7 +77,7 @@ struct Timeline {
   /// A long call. `begin_ns` and `end_ns` are the times of the call if its chunk is stored,
   /// otherwise the times of its window.
   struct LongCall {
-    std::uint64_t rank = 0;
+    Rank rank{};
     std::string function;
     std::uint64_t duration_ns = 0;
     Nanos begin_ns = 0, end_ns = 0;
@@ -98,7 +100,8 @@ struct Timeline {
   std::uint64_t calls_in_all = 0;
   /// Only with kCalls. Sorted by time. If there are too many messages, only the largest are listed.
   /// The partner of a send or a receive in the range may be outside of the range or of the ranks:
-  /// the chunks where it may be are read if they are few.
+  /// the chunks where it may be are read if they are few. A message that was sent before the range
+  /// and received after it is listed if both ends are in chunks that are read for the range.
   std::vector<Message> messages;
   std::uint64_t messages_in_all = 0;
   /// Number of sends and receives in the range without a known partner.

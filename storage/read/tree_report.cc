@@ -12,16 +12,16 @@
 namespace xylem::storage {
 namespace {
 
-// Long enough to smooth what comes in bursts, short enough to follow it.
+// The time over which rates are measured: long enough to smooth bursts, short enough to follow
+// changes.
 constexpr Nanos kRateSpan = 5 * kSecond;
 
-/// What a link has sent from one sample to the next, added up.
+/// The packets and bytes that a link has sent, summed over its samples.
 struct Sent {
   std::uint64_t packets = 0, bytes = 0;
   Nanos span_ns = 0;
 
-  // A link's counters begin anew with each parent: then what it has sent since is all that is
-  // known.
+  // With a new parent, a link's counters begin at 0. Then only the packets since then are known.
   void take(Nanos at_ns, std::uint64_t sent_packets, std::uint64_t sent_bytes) {
     if (has_last_) {
       const bool is_new = last_packets_ > sent_packets || last_bytes_ > sent_bytes;
@@ -43,7 +43,7 @@ struct Sent {
 
 NodeId node_of(const Value& value) { return id_of<NodeId>(value); }
 
-/// One report in the making: which time is asked for, and what was read so far.
+/// Builds one report for the requested time.
 class TreeReader {
  public:
   TreeReader(RunFile& run, std::optional<Nanos> at_ns)
@@ -118,7 +118,7 @@ class TreeReader {
     }
   }
 
-  // Files before schema 9 do not tell them.
+  // Files before schema 9 have no reasons.
   void read_reasons() {
     if (inquiry_.ask("SELECT 1 FROM pragma_table_info('node') WHERE name = 'reason'").empty()) {
       return;
@@ -168,7 +168,8 @@ class TreeReader {
     if (!report_.has_ended) report_.at_ns = asked_ns_.value_or(newest);
   }
 
-  // Samples of a large tree are further apart: the span is as long as the last two of a node.
+  // In a large tree, samples are further apart. The span has at least the last two samples of a
+  // node.
   void read_rates() {
     if (!has_past_) return;
     const bool whole = report_.has_ended && !asked_ns_;

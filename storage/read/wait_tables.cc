@@ -57,7 +57,7 @@ class MessageRows final : public RowSource, MessageSink {
   explicit MessageRows(Connection& connection) : connection_(connection), stream_(connection) {
     for (ProcessIndex i = 0; i < stream_.processes().size(); ++i) {
       const EventStream::Process& process = stream_.processes()[i];
-      matcher_.add_process(process.world, process.rank);
+      matcher_.add_process(raw(process.world), raw(process.rank));
       if (!process.has_one_thread && !survey(stream_, i).has_one_thread) matcher_.expect_threads(i);
     }
   }
@@ -150,7 +150,7 @@ WaitStates analyse(Connection& connection) {
   WaitAnalysis analysis(stream.functions());
   for (ProcessIndex i = 0; i < stream.processes().size(); ++i) {
     const EventStream::Process& process = stream.processes()[i];
-    analysis.add_process(process.world, process.rank);
+    analysis.add_process(raw(process.world), raw(process.rank));
     const Surveyed surveyed = survey(stream, i);
     for (const std::uint32_t comm : surveyed.comms) analysis.add_member(i, comm);
     if (!surveyed.has_one_thread) analysis.expect_threads(i);

@@ -7,11 +7,11 @@
 namespace xylem::storage {
 namespace {
 
-/// A window is stored at most this long after it is over, as a rule.
+/// Usually a window is stored at most this long after its end.
 constexpr Nanos kWindowsAreBehind = 2 * kSecond;
 
-// The time up to which windows are stored, as far as is known. While no rank calls MPI there are no
-// windows, and the time goes on with the samples of the links.
+// Returns the time up to which windows are stored, as far as is known. While no rank calls MPI
+// there are no windows. Then the samples of the links show how the time passes.
 Nanos newest_time(Inquiry& inquiry) {
   const auto row = inquiry.ask_one(
       "SELECT (SELECT max(last_ns) FROM process), (SELECT max(at_ns) FROM link),"
@@ -43,7 +43,7 @@ WatchedColumns::WatchedColumns(Inquiry& inquiry) {
     sql_ = begin + ", " + end + ", 1";
     return;
   }
-  // Of a lost host, nobody knows what its ranks have done since they were heard of last.
+  // Nobody knows what the ranks of a lost host did after its last report.
   const std::string heard =
       "(SELECT (SELECT coalesce(max(q.last_ns), p.since_ns) FROM process q WHERE q.leaf = p.leaf)"
       " FROM host h WHERE h.leaf = p.leaf AND h.lost_reason IS NOT NULL)";

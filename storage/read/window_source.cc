@@ -69,7 +69,7 @@ void WindowSource::scan(int level, Nanos begin_ns, Nanos end_ns, const std::stri
                        });
 }
 
-/// Rows of a level that the next one does not have.
+/// The rows of a level that the next level does not have yet.
 std::string WindowSource::not_in(int level) const {
   return " AND id > " + std::to_string(done_[static_cast<std::size_t>(level)]);
 }

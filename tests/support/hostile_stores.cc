@@ -84,13 +84,13 @@ std::vector<wire::Event> impossible_events(std::uint32_t seed) {
     const std::array<std::int64_t, sizeof...(values)> all{static_cast<std::int64_t>(values)...};
     return all[random() % all.size()];
   };
-  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   std::vector<wire::Event> events;
   for (int i = 0; i < 400; ++i) {
     wire::Event event;
-    event.begin_ns = one_of(kLeast, -1, 0, 5, 1000, 2000, kMost);
-    event.end_ns = one_of(kLeast, 0, 7, 1500, 2500, kMost - 1, kMost);
+    event.begin_ns = one_of(kMin, -1, 0, 5, 1000, 2000, kMax);
+    event.end_ns = one_of(kMin, 0, 7, 1500, 2500, kMax - 1, kMax);
     event.request = static_cast<std::uint64_t>(one_of(0, 1, 2, -1));
     event.comm = static_cast<std::uint32_t>(one_of(0, 1, 2, -1));
     event.peer = static_cast<std::int32_t>(one_of(-7, 0, 1, 2, 3, 0x7fffffff));

@@ -382,8 +382,8 @@ void large(Bench& bench) {
                       packets(bench, stream, Kind::kLarge, bench.leaves > 1 ? 500 : 5000));
     ratios.push_back(figures.back() / floors.back());
   }
-  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
-  const auto [low, high] = std::pair(*least, *most);
+  const auto [min, max] = std::minmax_element(ratios.begin(), ratios.end());
+  const auto [low, high] = std::pair(*min, *max);
   std::printf(
       "large     floor %8.3f GB/s   figure %8.3f GB/s   ratio %5.2f [%.2f..%.2f]   bar 0.6\n",
       median(floors) * 1e-9, median(figures) * 1e-9, median(ratios), low, high);
@@ -418,10 +418,10 @@ Memory measure_memory() {
       leaves.push_back(pss_mib(pid));
     }
   }
-  const auto most = [](const std::vector<double>& of) {
+  const auto max = [](const std::vector<double>& of) {
     return of.empty() ? 0.0 : *std::max_element(of.begin(), of.end());
   };
-  return {most(leaves), most(inner), pss_mib("self")};
+  return {max(leaves), max(inner), pss_mib("self")};
 }
 
 void memory() {

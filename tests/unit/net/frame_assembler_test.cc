@@ -26,9 +26,9 @@ void append(wire::Bytes& stream, const wire::Message& message) {
 }
 
 // Gives all of `stream`, at most `most()` bytes at a time; what has come by then.
-template <typename Most>
+template <typename Max>
 Result<std::vector<FrameAssembler::Frame>> assemble(FrameAssembler& assembler,
-                                                    const wire::Bytes& stream, Most most) {
+                                                    const wire::Bytes& stream, Max max) {
   std::vector<FrameAssembler::Frame> frames;
   for (std::size_t at = 0;;) {
     for (;;) {
@@ -40,7 +40,7 @@ Result<std::vector<FrameAssembler::Frame>> assemble(FrameAssembler& assembler,
     if (at == stream.size()) return frames;
     const auto room = assembler.room();
     EXPECT_FALSE(room.empty());
-    const std::size_t size = std::min({room.size(), stream.size() - at, most()});
+    const std::size_t size = std::min({room.size(), stream.size() - at, max()});
     std::copy_n(stream.begin() + static_cast<std::ptrdiff_t>(at), size, room.begin());
     assembler.add(size);
     at += size;
@@ -61,9 +61,9 @@ TEST(FrameAssembler, GivesEveryMessageHoweverTheBytesAreCut) {
       if (random() % 4 == 0) sent.emplace_back(wire::Ping{static_cast<Nanos>(i)});
     }
     for (const wire::Message& message : sent) append(stream, message);
-    const std::size_t most = random() % 2 == 0 ? 1 + random() % 50 : 1 + random() % 300'000;
+    const std::size_t max = random() % 2 == 0 ? 1 + random() % 50 : 1 + random() % 300'000;
     FrameAssembler assembler({});
-    const auto frames = assemble(assembler, stream, [&] { return 1 + random() % most; });
+    const auto frames = assemble(assembler, stream, [&] { return 1 + random() % max; });
     ASSERT_TRUE(frames) << frames.error().message;
     ASSERT_EQ(frames->size(), sent.size());
     std::size_t bytes = 0;

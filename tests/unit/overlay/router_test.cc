@@ -75,11 +75,11 @@ TEST(Router, SplitsAsLookingAtEveryChildWould) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  const auto some = [&](std::uint64_t most, int runs) {
+  const auto some = [&](std::uint64_t max, int runs) {
     IntervalSet set;
     for (int i = 0; i < runs; ++i) {
-      const std::uint64_t first = random() % most;
-      set.insert(first, first + 1 + random() % (random() % 5 == 0 ? most : 4));
+      const std::uint64_t first = random() % max;
+      set.insert(first, first + 1 + random() % (random() % 5 == 0 ? max : 4));
     }
     return set;
   };

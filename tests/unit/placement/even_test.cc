@@ -127,8 +127,8 @@ TEST(PlaceEvenly, EqualsTheGreedyRuleAmongHostsWithRoom) {
     Counts room(occupied.size());
     for (auto& count : occupied) count = random() % 12;
     for (auto& count : room) count = random() % 7;
-    const std::uint64_t most = std::accumulate(room.begin(), room.end(), std::uint64_t{0});
-    const std::uint64_t n = random() % (most + 1);
+    const std::uint64_t max = std::accumulate(room.begin(), room.end(), std::uint64_t{0});
+    const std::uint64_t n = random() % (max + 1);
     const auto placement = place_evenly(occupied, n, room);
     ASSERT_TRUE(placement) << placement.error().message;
     std::vector<HostId> greedy;

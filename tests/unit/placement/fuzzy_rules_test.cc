@@ -144,10 +144,10 @@ TEST(DefaultRules, AreUsableAndAddUpToOneEverywhere) {
   for (const Fact fact : kAllFacts) {
     const auto functions = default_functions(fact);
     EXPECT_EQ(find_gap(functions), std::nullopt) << to_text(fact);
-    const double least = std::min(functions.front().a, functions.back().a);
-    const double most = std::max(functions.front().d, functions.back().d);
+    const double min = std::min(functions.front().a, functions.back().a);
+    const double max = std::max(functions.front().d, functions.back().d);
     for (int step = 0; step <= 1000; ++step) {
-      const double x = least + (most - least) * step / 1000;
+      const double x = min + (max - min) * step / 1000;
       double sum = 0;
       for (const Trapezoid& function : functions) sum += membership(function, x);
       ASSERT_NEAR(sum, 1, 1e-9) << to_text(fact) << " at " << x;

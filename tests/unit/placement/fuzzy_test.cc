@@ -84,13 +84,13 @@ TEST(Compose, AgreesWithItsFormulaWrittenOut) {
     ASSERT_EQ(average.size(), grades);
     for (std::size_t j = 0; j < grades; ++j) {
       double sum = 0;
-      double most = 0;
+      double max = 0;
       for (std::size_t i = 0; i < weights.size(); ++i) {
         sum += weights[i] * matrix[i * grades + j];
-        most = std::max(most, std::min(weights[i], matrix[i * grades + j]));
+        max = std::max(max, std::min(weights[i], matrix[i * grades + j]));
       }
       ASSERT_NEAR(average[j], sum, 1e-12);
-      ASSERT_EQ(max_min[j], most);
+      ASSERT_EQ(max_min[j], max);
     }
   }
 }
@@ -209,8 +209,8 @@ TEST(PlaceFuzzily, KeepsItsPromisesForAnySize) {
     if (random() % 2 == 0) {
       for (std::size_t i = 0; i < scores.size(); ++i) room.push_back(random() % 6);
     }
-    const std::uint64_t most = std::accumulate(room.begin(), room.end(), std::uint64_t{0});
-    const std::uint64_t n = room.empty() ? random() % 60 : random() % (most + 1);
+    const std::uint64_t max = std::accumulate(room.begin(), room.end(), std::uint64_t{0});
+    const std::uint64_t n = room.empty() ? random() % 60 : random() % (max + 1);
     const auto placement = placed(by_idle(), hosts_with(scores), n, room);
     ASSERT_EQ(std::accumulate(placement.added.begin(), placement.added.end(), std::uint64_t{0}), n);
     const double sum = std::accumulate(scores.begin(), scores.end(), 0.0);

@@ -80,7 +80,7 @@ TEST(Schema, AFileOfAnyOlderVersionGetsTheSchemaOfANewFile) {
 TEST(Schema, AFailedMigrationLeavesTheFileAsItWas) {
   Connection file;
   make_old_file(file, 3);
-  file.execute("CREATE TABLE service(a)");  // In the way of version 8.
+  file.execute("CREATE TABLE service(a)");  // Prevents the migration to version 8.
   const std::string before = schema_of(file);
   EXPECT_FALSE(migrate(file));
   EXPECT_EQ(schema_of(file), before);

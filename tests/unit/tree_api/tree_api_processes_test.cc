@@ -331,16 +331,16 @@ TEST_F(TreeOfProcesses, BoundsTheMemoryOfBothEndsWhenNobodyReceives) {
   }
   EXPECT_EQ(full(), kLeavesOfJob);
   const std::size_t grown = kilobytes_of(::getpid(), "VmRSS") - before;
-  std::size_t most = 0;
+  std::size_t max = 0;
   for (const Line& line : lines_of(tree_->print())) {
-    if (line.role != "front_end") most = std::max(most, kilobytes_of(line.pid, "VmHWM"));
+    if (line.role != "front_end") max = std::max(max, kilobytes_of(line.pid, "VmHWM"));
   }
-  std::printf("front end grew by %zu KiB; the largest of the others has %zu KiB\n", grown, most);
+  std::printf("front end grew by %zu KiB; the largest of the others has %zu KiB\n", grown, max);
   if (kMemoryIsOurs) {
     // Twice the queue at the moment of filling, and what links hold for the node.
     EXPECT_LT(grown, (3 * kQueue + (8u << 20)) / 1024);
     // A journal of 1 MiB and as much on its way there, besides the program.
-    EXPECT_LT(most, 24u * 1024);
+    EXPECT_LT(max, 24u * 1024);
   }
   std::filesystem::remove_all(folder);
   static_cast<void>(tree_->close(kMillisecond));

@@ -54,9 +54,9 @@ export function shareOfRow(row: Row): number | null {
 
 /** The largest cell per rank. The strongest colour stands for it if the grid has no shares. */
 export function maxOf(grid: Grid): number {
-  let most = 0;
-  for (const row of grid.rows) for (const cell of row.cells) most = Math.max(most, cell / row.ranks);
-  return most;
+  let max = 0;
+  for (const row of grid.rows) for (const cell of row.cells) max = Math.max(max, cell / row.ranks);
+  return max;
 }
 
 export type Order = "rank" | "host" | "value";
@@ -74,12 +74,12 @@ export function ordered(rows: readonly Row[], order: Order): Row[] {
  * means of the rows are compared, which gives a lower value. null: the slot is empty.
  */
 export function imbalance(grid: Grid, column: number): number | null {
-  let most = 0, sum = 0, ranks = 0;
+  let max = 0, sum = 0, ranks = 0;
   for (const row of grid.rows) {
     const cell = row.cells[column] ?? 0;
-    most = Math.max(most, cell / row.ranks);
+    max = Math.max(max, cell / row.ranks);
     sum += cell;
     ranks += row.ranks;
   }
-  return sum > 0 ? most / (sum / ranks) - 1 : null;
+  return sum > 0 ? max / (sum / ranks) - 1 : null;
 }

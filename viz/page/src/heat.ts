@@ -56,10 +56,10 @@ export class Heat {
 }
 
 /** The scale of colours, with the lowest and the highest value as text. `from` is the share of the lowest value. */
-export function legend(theme: Theme, least: string, most: string, from = 0): HTMLElement {
+export function legend(theme: Theme, min: string, max: string, from = 0): HTMLElement {
   const scale = scaleOf(theme.isDark);
   const stops = Array.from({ length: 18 }, (_, at) => colourOf(scale, from + (1 - from) * at / 17));
   const bar = el("span", { class: "legend-bar", "aria-hidden": "true" });
   bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
-  return el("span", { class: "legend" }, least, bar, most);
+  return el("span", { class: "legend" }, min, bar, max);
 }

@@ -26,16 +26,16 @@ function within(range: Range, bounds: Range): Range {
 }
 
 /** The smallest step of 1, 2 or 5 times a power of ten that fits at most `most` times into the range. */
-export function stepOf(range: Range, most: number): number {
-  const rough = Math.max(1e-300, range.end - range.begin) / Math.max(1, most);
+export function stepOf(range: Range, maxTicks: number): number {
+  const rough = Math.max(1e-300, range.end - range.begin) / Math.max(1, maxTicks);
   const power = 10 ** Math.floor(Math.log10(rough));
   return [1, 2, 5, 10].map((times) => times * power).find((step) => step >= rough * 0.999999)!;
 }
 
 /** The round numbers within a range, and their distance. */
-export function ticks(range: Range, most: number): { step: number; at: number[] } {
+export function ticks(range: Range, maxTicks: number): { step: number; at: number[] } {
   if (!(range.end > range.begin)) return { step: 1, at: [] };
-  const step = stepOf(range, most);
+  const step = stepOf(range, maxTicks);
   const at: number[] = [];
   for (let number = Math.ceil(range.begin / step); number * step <= range.end; ++number) at.push(number * step);
   return { step, at };

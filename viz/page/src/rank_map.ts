@@ -93,12 +93,12 @@ export class RankMap {
     this.hint.hide();
     if (!this.parent.querySelector(".hint")) this.parent.append(this.hint.element);
     this.rows = ordered(grid.rows, order);
-    const most = Math.max(1e-300, maxOf(grid));
+    const max = Math.max(1e-300, maxOf(grid));
     this.heat.paint(grid.columns, this.rows.length, this.page.theme, (number, column) => {
       const row = this.rows[number]!;
       const cell = row.cells[column] ?? 0;
       if (cell === 0) return null;
-      return timeShare(row, column) ?? cell / row.ranks / most;
+      return timeShare(row, column) ?? cell / row.ranks / max;
     });
     this.surface.label(`${grid.world_size} ranks × time, ${grid.value}; the table below has the sums`);
     this.surface.fit();
@@ -192,7 +192,7 @@ export class RankMap {
   private drawImbalance(context: CanvasRenderingContext2D, step: number): void {
     const grid = this.grid!;
     const values = Array.from({ length: grid.columns }, (_, column) => imbalance(grid, column));
-    const most = Math.max(0.01, ...values.map((value) => value ?? 0));
+    const max = Math.max(0.01, ...values.map((value) => value ?? 0));
     const tall = kAbove - kGap - 14;
     context.strokeStyle = classColour("collective");
     context.lineWidth = 1.5;
@@ -203,7 +203,7 @@ export class RankMap {
         isDown = false;
         return;
       }
-      const y = kAbove - kGap - tall * value / most;
+      const y = kAbove - kGap - tall * value / max;
       const x = this.left + (column + 0.5) * step;
       if (isDown) context.lineTo(x, y);
       else context.moveTo(x - 0.5 * step, y);
@@ -215,7 +215,7 @@ export class RankMap {
     context.font = kFont;
     context.textAlign = "left";
     context.textBaseline = "top";
-    context.fillText(`imbalance: the most of a rank over the mean; up to ${percent(most)}`, this.left + 2, 1);
+    context.fillText(`imbalance: the most of a rank over the mean; up to ${percent(max)}`, this.left + 2, 1);
   }
 
   private drawTime(context: CanvasRenderingContext2D): void {
@@ -237,7 +237,7 @@ export class RankMap {
     const { theme } = this.page;
     const tall = this.height / this.rows.length;
     const every = Math.max(1, Math.ceil(13 / tall));
-    const most = Math.max(1e-300, ...this.rows.map((row) => row.total / row.ranks));
+    const max = Math.max(1e-300, ...this.rows.map((row) => row.total / row.ranks));
     const isChosen = (row: Row): boolean => this.page.place.rank === row.first_rank && row.ranks === 1;
     context.font = kFont;
     context.textBaseline = "middle";
@@ -245,7 +245,7 @@ export class RankMap {
       const y = kAbove + number * tall;
       context.fillStyle = isChosen(row) ? theme.accent : theme.faint;
       context.fillRect(this.left + this.width + 8, y + (tall > 4 ? 1 : 0),
-        (kRight - 12) * row.total / row.ranks / most, Math.max(0.5, tall > 4 ? tall - 2 : tall));
+        (kRight - 12) * row.total / row.ranks / max, Math.max(0.5, tall > 4 ? tall - 2 : tall));
       if (number % every !== 0 && !isChosen(row)) return;
       context.textAlign = "right";
       context.fillStyle = isChosen(row) ? theme.accent : theme.text;

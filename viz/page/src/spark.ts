@@ -5,11 +5,11 @@ import { el, svg } from "./dom.ts";
 /** A series as an area, from 0 to its own maximum. `what` is the text for screen readers. */
 export function spark(values: readonly number[], what: string): SVGSVGElement {
   const width = 120, height = 22;
-  const most = Math.max(1e-300, ...values);
+  const max = Math.max(1e-300, ...values);
   const step = width / Math.max(1, values.length);
   let path = `M0 ${height}`;
   values.forEach((value, slot) => {
-    const y = (height - (height - 1) * Math.max(0, value) / most).toFixed(1);
+    const y = (height - (height - 1) * Math.max(0, value) / max).toFixed(1);
     path += `L${(slot * step).toFixed(1)} ${y}L${((slot + 1) * step).toFixed(1)} ${y}`;
   });
   path += `L${width} ${height}Z`;
@@ -21,13 +21,13 @@ export function spark(values: readonly number[], what: string): SVGSVGElement {
 /** Bars of equal width, one for each class of a histogram. The title of a bar has its values. */
 export function bars(classes: readonly { share: number; what: string }[], what: string): SVGSVGElement {
   const width = 120, height = 22;
-  const most = Math.max(1e-300, ...classes.map((one) => one.share));
+  const max = Math.max(1e-300, ...classes.map((one) => one.share));
   const step = width / Math.max(1, classes.length);
   return svg("svg", { class: "spark", viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
                       "aria-label": what },
     ...classes.map((one, number) => {
       // A class with calls always has a visible bar.
-      const tall = one.share <= 0 ? 0 : Math.max(1.5, (height - 1) * one.share / most);
+      const tall = one.share <= 0 ? 0 : Math.max(1.5, (height - 1) * one.share / max);
       return svg("rect", { x: (number * step).toFixed(2), y: (height - tall).toFixed(2),
                            width: Math.max(0.5, step - 0.6).toFixed(2), height: tall.toFixed(2) },
         svg("title", {}, one.what));

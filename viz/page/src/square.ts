@@ -33,8 +33,8 @@ const kLeastShare = 0.15;
 
 /** A scale of colours: the values that stand for `leastShare` and for 1. */
 export interface Scale {
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
   readonly leastShare: number;
   /** The share of a value above 0. */
   readonly shareOf: (value: number) => number;
@@ -45,13 +45,13 @@ export interface Scale {
  * spans a factor of ten at least, so that values that differ little have colours that differ little.
  */
 export function scaleFor(values: readonly number[], isLogarithmic: boolean): Scale {
-  const most = values.reduce((most, value) => Math.max(most, value), 0);
-  if (!isLogarithmic || most === 0) return { least: 0, most, leastShare: 0, shareOf: (value) => value / most };
-  const smallest = values.reduce((least, value) => value > 0 ? Math.min(least, value) : least, most);
-  const least = Math.min(smallest, most / 10);
-  const span = Math.log(most / least);
-  return { least, most, leastShare: kLeastShare,
-           shareOf: (value) => kLeastShare + (1 - kLeastShare) * Math.log(value / least) / span };
+  const max = values.reduce((max, value) => Math.max(max, value), 0);
+  if (!isLogarithmic || max === 0) return { min: 0, max, leastShare: 0, shareOf: (value) => value / max };
+  const smallest = values.reduce((min, value) => value > 0 ? Math.min(min, value) : min, max);
+  const min = Math.min(smallest, max / 10);
+  const span = Math.log(max / min);
+  return { min, max, leastShare: kLeastShare,
+           shareOf: (value) => kLeastShare + (1 - kLeastShare) * Math.log(value / min) / span };
 }
 
 function cellsOf({ value, first_row, end_row, first_column, end_column, block }: Matrix): string {
@@ -138,7 +138,7 @@ export class Square {
   }
 
   private at({ x, y }: Point): { row: number; column: number } {
-    const inside = (number: number, most: number): number => Math.max(0, Math.min(most - 1, Math.floor(number)));
+    const inside = (number: number, size: number): number => Math.max(0, Math.min(size - 1, Math.floor(number)));
     return { row: inside((y - kAbove) / this.cell, this.rows), column: inside((x - kLeft) / this.cell, this.columns) };
   }
 

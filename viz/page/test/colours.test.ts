@@ -96,8 +96,8 @@ test("values of a matrix that hardly differ have colours that hardly differ", ()
 
 test("a scale begins at 0, or spans a decade at least", () => {
   assert.equal(scaleFor([5, 10], false).shareOf(5), 0.5);
-  assert.equal(scaleFor([500, 1000], true).least, 100);
+  assert.equal(scaleFor([500, 1000], true).min, 100);
   const wide = scaleFor([1, 1000], true);
-  assert.deepEqual([wide.least, wide.most, wide.shareOf(1)], [1, 1000, wide.leastShare]);
-  assert.equal(scaleFor([], true).most, 0);
+  assert.deepEqual([wide.min, wide.max, wide.shareOf(1)], [1, 1000, wide.leastShare]);
+  assert.equal(scaleFor([], true).max, 0);
 });

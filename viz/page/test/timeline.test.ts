@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import type { Call, Timeline } from "../src/answers.ts";
 import { parsePlace } from "../src/place.ts";
+import { arrowsOf, kMaxArrows, type Arrows } from "../src/timeline/arrows.ts";
 import { callAt, messageAt, windowAt } from "../src/timeline/hits.ts";
 import { fitting, inkOn, multiples, roundStep } from "../src/timeline/labels.ts";
 import { firstAfter, layOut, longestOf, pick } from "../src/timeline/lanes.ts";
@@ -188,6 +189,20 @@ test("a message is hit on its line, and one of which an end is unknown only near
   assert.equal(messageAt(scene, view, { x: 500, y: 40, ...point }), null);
 });
 
+test("of too many messages the largest have a line, wherever they are", () => {
+  const messages = Array.from({ length: kMaxArrows + 500 }, (_, at) => (
+    { source: 0, destination: 1, sent_ns: at / 10, received_ns: at / 10 + 5, bytes: at < 500 ? 1 : 8, tag: 1, comm: 0 }));
+  const itself = { ...messages[0]!, destination: 0, bytes: 100 };
+  const elsewhere = { ...messages[0]!, sent_ns: 2000, received_ns: 2001, bytes: 100 };
+  const scene = sceneOf(answer([], { messages: [...messages, itself, elsewhere] }));
+  const { shown, inView } = arrowsOf(scene, view, point.width, point.height);
+  assert.equal(inView, messages.length);
+  assert.deepEqual(new Set(shown.map((one) => one.message)), new Set(messages.slice(500)));
+  assert.deepEqual(arrowsOf(scene, { ...view, endNs: 40 }, point.width, point.height).shown.map((one) => one.message),
+    messages.slice(0, 401), "all of those that are here");
+  assert.equal(messageAt(scene, view, { x: 2, y: 50, ...point }), null, "what has no line is not found");
+});
+
 test("a message belongs to the call that sent it and to the one that received it", () => {
   const message = { source: 0, destination: 1, sent_ns: 100, received_ns: 300, bytes: 8, tag: 1, comm: 0 };
   assert.ok(isOf(message, call(0, 100, 150)));
@@ -305,18 +320,23 @@ test("the ruler tells the length between two points, in any order", () => {
   assert.equal(rulerText({ fromNs: 2_500_000, toNs: 1_000_000 }), "1.50 ms");
 });
 
-test("what is said of messages that cannot be drawn", () => {
+test("what is said of messages that are drawn, and of those that cannot be drawn", () => {
   const view = { beginNs: 0, endNs: 1000, firstRank: 0, endRank: 2 };
-  const text = (more: Partial<Timeline>): string[] => {
+  const text = (more: Partial<Timeline>, arrows: Arrows | null = null): string[] => {
     const found: string[] = [];
     (globalThis as { document?: unknown }).document = {
       createElement: () => ({ setAttribute() {}, replaceChildren(...parts: string[]) { found.push(parts.join("")); } }) };
-    statusOf(sceneOf(answer([], more)), view, false);
+    statusOf(sceneOf(answer([], more)), view, false, arrows);
     return found;
   };
   assert.ok(text({ unpaired: 2 }).some((one) => one.includes("2 ends of messages")));
   assert.ok(text({ backwards: 1 }).some((one) => one.includes("1 message would go back in time")));
   assert.ok(!text({}).some((one) => one.includes("messages")));
+  const message = { source: 0, destination: 1, sent_ns: 1, received_ns: 2, bytes: 8, tag: 1, comm: 0 };
+  const shown = [{ message, line: { x1: 0, y1: 0, x2: 1, y2: 1 } }];
+  assert.ok(text({}, { shown, inView: 1 }).some((one) => one.includes("1 message has a line.")));
+  assert.ok(text({}, { shown, inView: 3 }).some((one) => one.includes("The 1 largest of 3 messages have a line.")));
+  assert.ok(!text({}, { shown: [], inView: 0 }).some((one) => one.includes("line")));
 });
 
 test("what is too much would show more of less time", () => {

@@ -170,8 +170,8 @@ TEST_F(AgentTest, TimesAreThoseOfTheFrontEndsClock) {
   EXPECT_EQ(add_up(host.root).requests.size(), 1u);
 }
 
-// A drain that is long, or waits for a processor: ranks go on meanwhile. What none can have written
-// yet is not believed.
+// A drain may be long, or may wait for a processor, and ranks write records meanwhile. Records with
+// impossible times are not believed.
 TEST_F(AgentTest, KeepsTheTimesOfCallsThatEndWhileItReads) {
   AgentHost host;
   host.control.chunks = true;
@@ -206,7 +206,7 @@ TEST_F(AgentTest, KeepsTheTimesOfCallsThatEndWhileItReads) {
   EXPECT_EQ(add_up(host.root).window_calls, 3u);
 }
 
-// Windows of a millisecond end while it reads: what is to be sealed at the end does not move on.
+// Windows of a millisecond end while the agent reads. The end up to which it seals does not move.
 TEST_F(AgentTest, ReadsOutRecordsOfTheFutureThoughItsClockGoesOn) {
   AgentHost host;
   host.control.window_ns = kMillisecond;
@@ -304,7 +304,7 @@ TEST_F(AgentTest, SendsAgainAndAloneWhatIsNotAcknowledged) {
   host.act([&] { host.network.advance(*host.agent, 3 * kSecond); });
   std::size_t again = 0;
   for (const wire::Packet& packet : host.network.take_sent_of<wire::Packet>()) {
-    if (!first.contains(key_of(packet.id))) continue;  // That the process makes no calls.
+    if (!first.contains(key_of(packet.id))) continue;  // A report that the process makes no calls.
     ++again;
     EXPECT_TRUE(packet.alone);
   }
@@ -508,7 +508,7 @@ TEST_F(AgentTest, SuccessorSendsWhatItsPredecessorLeftEvenWithoutAskingAnybody) 
   host.talk();
   write(host, process, 5);
   host.pass(kSecond);
-  host.root.stored.clear();  // None of it arrived.
+  host.root.stored.clear();  // Nothing has arrived.
   write(host, process, 6);
   host.kill();
   host.talk();
@@ -645,7 +645,7 @@ TEST_F(SleepingAgentTest, DoesNotLoseACallThatBeginsJustWhenItFallsAsleep) {
   host_.talk();
   for (int i = 0; i < 200 && !is_asleep(process); ++i) wake();
   ASSERT_TRUE(is_asleep(process));
-  write(host_, process, 1);  // It has not seen the change of its switch.
+  write(host_, process, 1);  // The process has not seen the change of its switch.
   EXPECT_LE(pause(), host_.options.idle_interval);
   wake();
   EXPECT_FALSE(is_asleep(process));

@@ -34,7 +34,7 @@ class FutexWatchTest : public ::testing::Test {
     pollfd fd{watch_.fd(), POLLIN, 0};
     return ::poll(&fd, 1, timeout_ms) == 1;
   }
-  // As the capture library does it.
+  // Wakes the agent as the capture library does.
   static void call(HandMadeSegment& process) {
     CaptureSwitch& on = process.header().enabled;
     on.store(capture::kOn);

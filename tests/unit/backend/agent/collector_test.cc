@@ -21,7 +21,7 @@ using testing::HandMadeSegment;
 constexpr std::uint16_t kWaitall = 3;
 constexpr Lane kLane{1};
 
-/// A collector of one process, whose clock stands where the test puts it.
+/// A collector of one process. The test sets its clock.
 class CollectorTest : public ::testing::Test {
  protected:
   CollectorTest() : memory_(Journal::kSmallest), journal_(*Journal::open(memory_.bytes())) {
@@ -37,7 +37,7 @@ class CollectorTest : public ::testing::Test {
     collector_->configure(LeafId{1}, control);
   }
 
-  /// A call that completed some receives, and a record of each.
+  /// Writes a call that completed some receives, with a record for each receive.
   void wait_for_all(int completions, std::uint64_t duration = 900) {
     HandMadeCall call;
     call.function = kWaitall;
@@ -53,7 +53,7 @@ class CollectorTest : public ::testing::Test {
     }
   }
 
-  /// How many records wait after a look, by what the next look finds.
+  /// Returns the number of records that the next look finds.
   double left_over() {
     std::ignore = collector_->drain(now_);
     return collector_->drain(now_).fill * kRingRecords;
@@ -118,7 +118,7 @@ TEST_F(CollectorTest, CompletionsThatAreReadInPartsShareTheTimeOfTheirCall) {
 
 TEST_F(CollectorTest, AnEndedProcesssCompletionsAreNotCutByABatch) {
   wait_for_all(200);
-  wait_for_all(200);  // Over the end of a first batch of records.
+  wait_for_all(200);  // Crosses the end of the first batch of records.
   const wire::ProfileWindow window = seal();
   ASSERT_EQ(window.waits.size(), 200u);
   for (const wire::WaitRow& wait : window.waits) EXPECT_EQ(wait.time_ns, 2u * (900 / 200));
@@ -144,7 +144,7 @@ class ShortOfAddressSpace {
   rlimit before_{};
 };
 
-/// A process with rings that are too large for what address space is left. One ring is mapped.
+/// A process whose rings are too large for the free address space. Only one ring is mapped.
 class UnmappableRingTest : public CollectorTest {
  protected:
   static constexpr Lane kLarge{2};
@@ -171,7 +171,7 @@ class UnmappableRingTest : public CollectorTest {
     large_.header().state.store(capture::ProcessState::kExited);
     collector_->process_ended(kLarge);
   }
-  /// Goes on until the process is accounted for, or far longer than it may take.
+  /// Drains until the process is accounted for. Gives up after much more time than this may take.
   bool finishes() {
     for (int i = 0; i < 100; ++i) {
       std::ignore = collector_->drain(now_);
@@ -222,8 +222,8 @@ TEST_F(UnmappableRingTest, CallsOfRecordsThatNobodyReadAreLostWithAReason) {
   const ShortOfAddressSpace no_more;
   write(1, kSend, 5);
   write(1, kTest, 2);
-  large_.count(1, kTest);                         // Sampled out: its record was to come.
-  large_.ring_at(0).inner_calls[kTest].store(4);  // Without records by their nature.
+  large_.count(1, kTest);                         // A sampled call without a record yet.
+  large_.ring_at(0).inner_calls[kTest].store(4);  // Calls that never have records.
   end_process();
   EXPECT_TRUE(finishes());
   read_journal();

@@ -1,6 +1,6 @@
-// Every record exactly once, whatever dies: seeded lives of a host, with deaths between any two
-// stores and requests of the agent, lost links, lost acknowledgements, a full journal, and hostile
-// processes; what the root has stored is added up at the end.
+// Every record is stored exactly once, whatever dies. Random lives of a host, with deaths between
+// any two stores and requests of the agent, lost links, lost acknowledgements, a full journal and
+// hostile processes. At the end, the test adds up what the root has stored.
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ struct Schedule {
 };
 
 struct Written {
-  std::set<std::uint64_t> requests;  // Of records that found room.
+  std::set<std::uint64_t> requests;  // The requests of records that fitted into the ring.
   std::uint64_t messages = 0;
 };
 
@@ -185,8 +185,8 @@ TEST_F(ExactlyOnceTest, WhenTheJournalIsFullWhatIsGivenUpIsCountedExactlyOnce) {
   }
 }
 
-// A process that scribbles over its whole header and its rings while the agent works on it: another
-// process of the same host is counted exactly all the same.
+// A process overwrites its whole header and its rings while the agent reads them. Another process
+// of the same host is still counted exactly.
 TEST_F(ExactlyOnceTest, HostileProcessSpoilsNothingButItsOwnNumbers) {
   for (unsigned seed = 1; seed <= seeds_to_try(60); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

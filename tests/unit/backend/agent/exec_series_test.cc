@@ -1,4 +1,4 @@
-// Programs of services, run for real.
+// Services that run real programs.
 
 #include "backend/agent/exec_series.h"
 
@@ -47,7 +47,7 @@ class ExecSeriesTest : public ::testing::Test {
     spec_.program = path + arguments;
     series_ = std::make_unique<ExecSeries>(spec_);
   }
-  /// A whole run: begun at `now_`, until there is a reading or it has failed. `now_` stays.
+  /// Runs the program from `now_` until there is a reading or a failure. `now_` does not change.
   std::optional<Reading> run() {
     series_->begin(network_, now_);
     const Nanos deadline = monotonic_now() + 30 * kSecond;
@@ -66,7 +66,7 @@ class ExecSeriesTest : public ::testing::Test {
     EXPECT_LT(monotonic_now(), deadline) << "the program neither ends nor is ended";
     return reading;
   }
-  /// 0: there is none.
+  /// 0: no program is running.
   static int only_child() {
     int child = 0;
     std::ifstream("/proc/thread-self/children") >> child;
@@ -206,7 +206,7 @@ TEST_F(ExecSeriesTest, AProgramThatDoesNotEndThoughItIsKilledIsToldOfOnce) {
   series_->begin(network_, now_);
   const int program = only_child();
   ASSERT_GT(program, 0);
-  // Killed, it stops where it would end, until its tracer lets it go.
+  // The killed program stops before its end, until its tracer lets it go.
   if (::ptrace(PTRACE_SEIZE, program, nullptr, PTRACE_O_TRACEEXIT) != 0) {
     GTEST_SKIP() << "must not trace: " << std::strerror(errno);
   }
@@ -244,7 +244,7 @@ TEST_F(ExecSeriesTest, AProgramThatPrintsTooMuchAndDoesNotEndIsToldOfSoonAfterIt
   now_ += kSecond;
   siginfo_t stopped{};
   const Nanos deadline = monotonic_now() + 30 * kSecond;
-  // It stops where it would end, because it was killed.
+  // The killed program stops before its end.
   while (stopped.si_pid == 0 && monotonic_now() < deadline) {
     for (const int fd : std::set(network_.watched)) {
       pollfd readable{fd, POLLIN, 0};

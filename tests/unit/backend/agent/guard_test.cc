@@ -50,9 +50,9 @@ std::uint64_t own_start_time() {
   return std::strtoull(line.c_str() + at + 1, nullptr, 10);
 }
 
-// A real guard in a process of its own, with a worker that says what it is told and does what it is
-// asked to, one letter each: 'f' forgets all processes, 'p' runs the program of a service, 'c'
-// closes, 'r' removes the folder and exits with code 7, 'a' aborts.
+// A real guard in a separate process. Its worker reports its events and obeys orders of one letter:
+// 'f' forgets all processes, 'p' runs the program of a service, 'c' closes, 'r' removes the folder
+// and exits with code 7, 'a' aborts.
 class GuardTest : public ::testing::Test {
  protected:
   GuardTest() {
@@ -80,7 +80,7 @@ class GuardTest : public ::testing::Test {
     write.reset(ends[1]);
   }
 
-  /// What root may do beyond the limits of others.
+  /// The right of root to exceed limits.
   static bool drop_privileges() {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
@@ -198,7 +198,7 @@ class GuardTest : public ::testing::Test {
     ASSERT_TRUE(
         send_with_fds(socket.get(), &registration, sizeof registration, {process.fd().get()}));
   }
-  /// The process gets no descriptor from this number on.
+  /// From now on, the process gets no descriptor with this or a larger number.
   static void limit_descriptors(pid_t pid, rlim_t first) {
     rlimit before{};
     ASSERT_EQ(::prlimit(pid, RLIMIT_NOFILE, nullptr, &before), 0);
@@ -229,7 +229,7 @@ class GuardTest : public ::testing::Test {
     EXPECT_EQ(::clock_gettime(clock, &used), 0);
     return used.tv_sec * kSecond + used.tv_nsec;
   }
-  /// Nothing is reported for a while, and the guard takes little of it.
+  /// Checks that nothing is reported for a while, and that the guard uses little processor time.
   void expect_peace() {
     const Nanos before = processor_time_of_guard();
     pollfd fd{reports_.get(), POLLIN, 0};
@@ -389,7 +389,7 @@ TEST_F(GuardTest, DoesNotCloseWhileSomebodyIsRegistering) {
   EXPECT_EQ(next_report(), "process 1 hand-made alive");
 }
 
-// An agent that has closed delivers for a while; a new job's agent may have made the folder anew.
+// A closed agent still delivers for a while. The agent of a new job may have made the folder again.
 TEST_F(GuardTest, LeavesAFolderAloneThatIsNoLongerItsOwn) {
   start();
   EXPECT_EQ(next_report(), "ready");
@@ -409,7 +409,7 @@ TEST_F(GuardTest, OpensTheListenerAgainThoughNoDescriptorIsLeft) {
   start();
   EXPECT_EQ(next_report(), "ready");
   fill_guard();
-  // Somebody comes while the worker closes, so that it has to open again.
+  // A process registers while the worker closes, so the worker must open again.
   ::kill(guard_, SIGSTOP);
   HandMadeSegment meanwhile, process;
   register_process(meanwhile);
@@ -489,7 +489,7 @@ TEST_F(GuardTest, TellsOfAProcessForWhichTheWorkerHasNoDescriptor) {
   EXPECT_EQ(next_report(), "process 1 unreadable ended");
 }
 
-// Run folders of this test's own, where a sweep of them may look.
+// A directory for the run folders of this test, so that a sweep finds only these.
 class Sweep : public ::testing::Test {
  protected:
   Sweep() {
@@ -510,7 +510,7 @@ TEST_F(Sweep, TakesWhatTheDeadLeft) {
   const std::string folder = make("dead");
   std::ofstream(folder + "/lock").flush();
   std::ofstream(folder + "/commproc-3").flush();
-  { auto listener = RunFolder(folder).listen(); }  // Its name stays, nobody listens.
+  { auto listener = RunFolder(folder).listen(); }  // The name stays; no process listens.
   const std::string other = top_ + "/another";
   ASSERT_EQ(::mkdir(other.c_str(), 0700), 0);
   EXPECT_EQ(sweep(), 1u);

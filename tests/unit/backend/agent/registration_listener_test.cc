@@ -1,4 +1,4 @@
-// The listening socket of a host's agent while descriptors are out: of the process (EMFILE) and of
+// The listening socket of a host's agent without free descriptors: in the process (EMFILE), and on
 // the whole host (ENFILE).
 
 #include "backend/agent/registration_listener.h"
@@ -31,11 +31,11 @@
 #include "tests/support/hand_made_segment.h"
 
 namespace {
-// A full file table of the host takes more than a test may do to a host.
+// A test must not fill the file table of the host, so it replaces a function.
 bool host_table_is_full = false;
 }  // namespace
 
-// In place of the C library's, for this program.
+// Replaces the function of the C library in this program.
 extern "C" int accept4(int socket, sockaddr* address, socklen_t* size, int flags) {
   if (host_table_is_full) {
     errno = ENFILE;
@@ -100,8 +100,8 @@ class RegistrationListenerTest : public ::testing::Test {
     ::setrlimit(RLIMIT_NOFILE, &limit_);
   }
 
-  /// As a loop would: waits for the listener and takes who is there. Nothing: nobody came for so
-  /// long.
+  /// Waits for the listener, as a loop does, and takes the processes that have registered. Empty if
+  /// none came within this time.
   std::optional<NewProcess> wait_for_process(Nanos patience = kDeadline) {
     const Nanos end = monotonic_now() + patience;
     for (Nanos now = monotonic_now(); now < end; now = monotonic_now()) {

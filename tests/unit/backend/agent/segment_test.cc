@@ -12,7 +12,7 @@
 namespace xylem::backend {
 namespace {
 
-// Folders that may not include one another agree on these.
+// Folders that may not include each other must agree on these numbers.
 static_assert(wire::kEventEstimated == capture::kRecordEstimated);
 static_assert(wire::kEventSend == capture::kRecordSend);
 static_assert(wire::kEventReceive == capture::kRecordReceive);
@@ -43,7 +43,7 @@ TEST(Segment, TailFollowsTheSlowerOfWindowsAndChunks) {
   Segment segment = process.view();
   segment.advance(0, {8, 5, 0, 0});
   EXPECT_EQ(process.ring_at(0).tail.load(), 5u);
-  segment.advance(0, {3, 9, 0, 0});  // Told again by an old entry: it never goes back.
+  segment.advance(0, {3, 9, 0, 0});  // An old entry again: the tail never goes back.
   EXPECT_EQ(process.ring_at(0).tail.load(), 8u);
 }
 
@@ -166,8 +166,8 @@ TEST(Segment, ReadsNothingThatIsWrittenAfterItWasFrozen) {
   EXPECT_EQ(segment.available(1, 0), 0u);
 }
 
-// A process that writes anything anywhere, before and after it is mapped: no crash, no read out of
-// bounds (the address sanitizer watches), counts within the ring.
+// A process writes random values anywhere, before and after it is mapped. There is no crash and no
+// read out of bounds (the address sanitizer checks this), and counts stay within the ring.
 TEST(Segment, HostileBytesGiveWrongNumbersAndNothingElse) {
   const unsigned seed = 7;
   std::mt19937_64 random(seed);

@@ -1,5 +1,5 @@
-// The services of a host from the clock to the account: who has them, when they measure, and that
-// no sample is gone without a word, whatever dies.
+// The services of a host: which agent has them, when they measure, and that each missing sample is
+// counted, whatever dies.
 
 #include "backend/agent/services.h"
 
@@ -26,7 +26,7 @@ struct Death {};
 
 class ServicesTest : public ::testing::Test {
  protected:
-  /// A back end of the host: what its guard holds, and the worker's services.
+  /// A back end of the host: the memory that its guard holds, and the worker's services.
   struct BackEnd {
     explicit BackEnd(LeafId number, std::size_t journal_bytes = 1u << 20)
         : leaf(number), memory(journal_bytes) {}
@@ -35,7 +35,7 @@ class ServicesTest : public ::testing::Test {
     testing::FakeNetwork network;
     std::unique_ptr<Journal> journal;
     std::unique_ptr<Services> services;
-    int die_after = -1;  // So many stores into the journal later.
+    int die_after = -1;  // Number of stores into the journal before the worker dies.
   };
 
   ServicesTest() {
@@ -54,7 +54,7 @@ class ServicesTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  /// A worker over what its predecessor left.
+  /// Starts a worker with the memory of its predecessor.
   void start(BackEnd& on) {
     on.services.reset();
     on.journal.reset();
@@ -82,7 +82,7 @@ class ServicesTest : public ::testing::Test {
     }
     on.network.now = std::max(on.network.now, until);
   }
-  /// What waits in the journal comes to the store and is acknowledged.
+  /// Stores the packets that wait in the journal, and acknowledges them.
   void deliver(BackEnd& on) {
     for (const PacketKey& key : on.journal->keys()) {
       ASSERT_TRUE(store_->put(on.journal->read(key)));
@@ -117,7 +117,7 @@ class ServicesTest : public ::testing::Test {
   std::string folder_;
   wire::Control control_;
   std::size_t max_layouts_ = ServicesOptions().max_layouts;
-  Nanos late_ = 0;  // A sample is begun so long after run() was called.
+  Nanos late_ = 0;  // The delay between run() and the start of a sample.
   std::unique_ptr<storage::Store> store_;
 };
 
@@ -150,7 +150,7 @@ TEST_F(ServicesTest, AServiceHasOneBackEndAndAnotherTakesOverWhenThatIsGone) {
   run_until(second, 105 * kSecond);
   EXPECT_EQ(times_of_samples(first).size(), 6u);
   EXPECT_EQ(times_of_samples(second).size(), 0u);
-  first.services.reset();  // As the kernel does with a process that is killed.
+  first.services.reset();  // The kernel does this with a killed process.
   run_until(second, 107 * kSecond);
   EXPECT_GE(times_of_samples(second).size(), 2u);
   start(first);  // Its guard starts another worker, which finds the service taken.
@@ -213,7 +213,7 @@ TEST_F(ServicesTest, SamplesThatFindNoRoomAreCountedAsLostOnceThereIsRoom) {
   BackEnd host(LeafId{1}, Journal::kSmallest);
   start(host);
   host.network.now = 100 * kSecond;
-  // Registrations are never given up: they leave no room.
+  // Registrations are never given up, so they leave no room.
   Draft filler;
   filler.packet.id.stream = wire::kRegistrationStream;
   filler.packet.id.sources = IntervalSet::of(1);

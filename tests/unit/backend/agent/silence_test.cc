@@ -32,7 +32,7 @@ TEST(Silence, IsToldAfterTwoSecondsAndThenEverMoreSeldom) {
   }
   EXPECT_EQ(silence.since(), kSecond);
   EXPECT_LE(told, 100u);
-  // Seldom, but often enough that no silence grows by much more than an eighth unheard.
+  // Reports are rare, but a silence never grows by much more than an eighth without a report.
   EXPECT_GE(told, 80u);
 }
 

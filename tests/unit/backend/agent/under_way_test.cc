@@ -1,5 +1,5 @@
-// Time belongs to the window in which it passes: programs with calls of all lengths, against the
-// calls that they have made.
+// Time belongs to the window in which it passes. Programs make calls of all lengths, and the
+// windows are compared with these calls.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ struct HostOptions {
   std::size_t records_per_drain = 200'000;
 };
 
-/// A process whose calls a test makes, a collector of it, and the windows that come out of it.
+/// A process whose calls the test makes, its collector, and the windows that the collector writes.
 class MomentHost {
  public:
   static constexpr Nanos kMoment = 1 * kMillisecond;  // The usual length of a window.
@@ -169,7 +169,7 @@ class MomentHost {
   HandMadeSegment& process() { return process_; }
   Collector& collector() { return *collector_; }
 
-  std::function<void()> on_clock;  // Whenever the collector reads its clock.
+  std::function<void()> on_clock;  // Called when the collector reads its clock.
   Nanos now = 50 * kMillisecond;
   Nanos offset = 0;
 
@@ -246,7 +246,7 @@ TEST(UnderWay, AProcessThatComputesMakesNoWindows) {
 TEST(UnderWay, TimeBeforeTheRankIsKnownComesLater) {
   MomentHost host;
   host.process().header().state.store(capture::ProcessState::kStarting);
-  host.start();  // It sees the process before its MPI_Init returns.
+  host.start();  // The agent sees the process before its MPI_Init returns.
   host.begin(0, 0);
   const Nanos began = host.now;
   for (int i = 0; i < 10; ++i) {
@@ -306,7 +306,7 @@ TEST(UnderWay, ARecordThatTheRingDroppedEndsItsCall) {
   EXPECT_EQ(host.calls(), (std::map<std::uint16_t, std::uint64_t>{{1, capture::kMinRingRecords}}));
 }
 
-// The clocks are corrected more often than they know their past.
+// The clocks are corrected more often than they remember corrections.
 void keeps_its_begin(bool by_ticks, bool is_replaced) {
   SCOPED_TRACE(::testing::Message() << "by ticks " << by_ticks << ", replaced " << is_replaced);
   MomentHost host({.by_ticks = by_ticks, .window = 250 * kMillisecond});
@@ -326,7 +326,7 @@ void keeps_its_begin(bool by_ticks, bool is_replaced) {
     if (is_replaced && i % 100 == 99) host.start();
   }
   host.finish(0);
-  if (is_replaced) host.start();  // It reads the long call's record.
+  if (is_replaced) host.start();  // The new agent reads the long call's record.
   host.now += 1000;
   host.begin(0, 3);  // It is under way before the chunk has the long call.
   host.now += 300 * kMillisecond;
@@ -399,7 +399,7 @@ TEST(UnderWay, TheOrderOfAThreadOutlivesTheAgent) {
   EXPECT_EQ(sum, 250u);
 }
 
-// The collector reads its clock in the middle of a drain: there the thread goes on.
+// The collector reads its clock in the middle of a drain. At this point the thread continues.
 TEST(UnderWay, ACallThatReturnsDuringTheDrainIsNotListed) {
   for (int when = 1; when <= 4; ++when) {
     SCOPED_TRACE(when);
@@ -445,7 +445,7 @@ TEST(UnderWay, ACallThatReturnsDuringTheDrainIsNotListed) {
   }
 }
 
-// A rank has lost its processor between two completions of a call, and another thread is in a call.
+// A rank loses its processor between two completions of a call, while another thread is in a call.
 TEST(UnderWay, CompletionsThatAreHeldBackMakeNoWindowAfterWindow) {
   MomentHost host;
   const Nanos began = host.now;
@@ -554,7 +554,7 @@ TEST(UnderWay, AHostileProgressInTheFutureStopsNoTime) {
   EXPECT_EQ(sum, static_cast<std::uint64_t>(5 * MomentHost::kMoment));
 }
 
-// All of it becomes known at once: the agent was stopped, or the ranks were not known before.
+// All records become known at once, because the agent was stopped or did not know the ranks.
 void an_hour_of_many(bool dies) {
   SCOPED_TRACE(::testing::Message() << "dies " << dies);
   constexpr std::uint32_t kProcesses = 100;
@@ -592,7 +592,7 @@ void an_hour_of_many(bool dies) {
 
   std::uint64_t calls = 0;
   std::map<Lane, std::uint64_t> time;
-  std::size_t packets = 0, most_listed = 0;
+  std::size_t packets = 0, max_listed = 0;
   for (const PacketKey& key : journal.keys()) {
     if (key.stream != wire::kWindowStream) continue;
     ++packets;
@@ -604,7 +604,7 @@ void an_hour_of_many(bool dies) {
       time[row.lane] += row.time_ns;
     }
     for (const auto& row : window->earlier) time[row.lane] += row.time_ns;
-    most_listed = std::max(most_listed, window->under_way.size());
+    max_listed = std::max(max_listed, window->under_way.size());
   }
   EXPECT_GT(packets, 10u);
   EXPECT_EQ(calls, dies ? 2 * kProcesses : 0);
@@ -616,7 +616,7 @@ void an_hour_of_many(bool dies) {
   if (dies) {
     EXPECT_EQ(collector.take_finished().size(), kProcesses);
   } else {
-    EXPECT_EQ(most_listed, 2 * kProcesses) << "the last part lists all calls";
+    EXPECT_EQ(max_listed, 2 * kProcesses) << "the last part lists all calls";
   }
 }
 
@@ -680,8 +680,8 @@ class RandomThread {
   }
   Nanos any_length(std::mt19937_64& random) const {
     static constexpr Nanos kLengths[] = {20, 300, 5'000, 80'000, 400'000, 1'500'000, 5'000'000};
-    const auto most = static_cast<std::uint64_t>(scale_ * kLengths[random() % std::size(kLengths)]);
-    return 1 + static_cast<Nanos>(random() % most);
+    const auto max = static_cast<std::uint64_t>(scale_ * kLengths[random() % std::size(kLengths)]);
+    return 1 + static_cast<Nanos>(random() % max);
   }
 
   std::uint32_t number_;

@@ -1,4 +1,4 @@
-// Real processes: children of this one, with an environment of their own.
+// Real processes: children of the test, each with its own environment.
 
 #include "backend/find/proc_table.h"
 
@@ -128,7 +128,8 @@ TEST(OpenProcess, SaysThatThisProcessHasNoDescriptorLeft) {
   const std::uint64_t start_time = start_time_of(pid);
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  // None left at all, then one, which the process gets and its file in /proc does not.
+  // First no descriptor is free. Then one is free: the process gets it, and its file in /proc has
+  // none.
   for (const int left : {0, 1}) {
     const UniqueFd next(::dup(STDERR_FILENO));
     const rlimit few{static_cast<rlim_t>(next.get() + 1 + left), before.rlim_max};
@@ -228,7 +229,7 @@ TEST_F(UnreadableProcess, IsNotedIfNoRankWasFound) {
 TEST(QuietSegment, IsMadeForEachRankThatHasNotEnded) {
   const Sleeper first({}), second({});
   std::vector<FoundRank> ranks = {rank_of(first), rank_of(first), rank_of(second)};
-  ranks[1].start_time -= 1;  // Of an earlier process.
+  ranks[1].start_time -= 1;  // The start time of an earlier process.
   const auto present = hold_all_quietly(ranks);
   ASSERT_TRUE(present) << present.error().message;
   ASSERT_EQ(present->size(), 2u);

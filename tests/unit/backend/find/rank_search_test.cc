@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace std::string_literals;
 
-// As /proc/PID/environ: each entry ended by a zero.
+// Like /proc/PID/environ: each entry ends with a zero.
 std::string environment(const std::vector<std::string>& entries) {
   std::string text;
   for (const std::string& entry : entries) text += entry + '\0';

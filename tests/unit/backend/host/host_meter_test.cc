@@ -1,5 +1,5 @@
-// What a host's numbers are made of: files as Linux writes them, below a folder of the test's own,
-// with values worked out by hand.
+// The measurements of a host, from files like those of Linux in a temporary folder. The expected
+// values are computed by hand.
 
 #include "backend/host/host_meter.h"
 
@@ -75,7 +75,7 @@ TEST_F(HostMeterTest, CountsOtherProcessesOfTheMachinePerCore) {
   HostMeter meter(root_);
   meter.set_cores(2);
   meter.begin(kBegin);
-  meter.look();  // Four run, this one among them.
+  meter.look();  // Four processes run, including this one.
   write("/proc/loadavg", "0.20 0.18 0.12 2/80 11206\n");
   meter.look();
   EXPECT_DOUBLE_EQ(*meter.read(kBegin + kSecond)[Fact::kRunQueue], (3 + 1) / 2.0 / 2);
@@ -121,7 +121,7 @@ TEST_F(HostMeterTest, IsNotIdleWhileItIsThrottled) {
   write("/cg/job/cpu.stat", "usage_usec 0\nnr_throttled 5\n");
   HostMeter meter(root_);
   meter.begin(kBegin);
-  // 20 periods of 0.1 s: in 15 the grant was used up, though a half of all of it was left.
+  // 20 periods of 0.1 s. In 15 of them the grant was used up, although half of all grants was left.
   write("/cg/job/cpu.stat", "usage_usec 500000\nnr_throttled 20\n");
   EXPECT_NEAR(*meter.read(kBegin + 2 * kSecond)[Fact::kIdle], 0.25, 1e-9);
 }

@@ -1,4 +1,5 @@
-// The services `host` and `process` over recorded files, and over this host against other readings.
+// The services `host` and `process`, with recorded files, and on this host compared with other
+// measurements.
 
 #include "backend/host/host_series.h"
 
@@ -183,7 +184,7 @@ TEST_F(HostSeriesTest, AFileThatFailsNowAndThenMakesOnlyItsOwnNumbersUnknown) {
   EXPECT_EQ(key_of(host.layout()), layout);
 }
 
-// The slow and obvious way: what each name counted in the readout before.
+// A slow model: the value of each name in the readout before.
 TEST(Readout, CountersGrowByNameWhateverComesGoesOrFails) {
   constexpr unsigned kSeed = 20261122;
   std::mt19937 random(kSeed);
@@ -373,7 +374,7 @@ TEST_F(HostSeriesTest, AProcessThatTookTheNumberOfAnotherIsNotTakenForIt) {
   processes.add(Lane{1}, 7);
   file("/proc/7/stat", stat_line(0));
   sample(processes, kSecond);
-  file("/proc/7/stat", std::string(2u << 20, 'x'));  // It is opened anew after this.
+  file("/proc/7/stat", std::string(2u << 20, 'x'));  // The file is opened again after this.
   sample(processes, 2 * kSecond);
   constexpr int kLater = 99;
   file("/proc/7/stat", stat_line(0, kLater));

@@ -1,4 +1,4 @@
-// When an agent measures its host, and what it tells.
+// When an agent measures its host, and what it reports.
 
 #include "backend/host/host_watch.h"
 
@@ -31,7 +31,7 @@ class HostWatchTest : public ::testing::Test {
     watch_->start(network_);
   }
 
-  /// Runs the watch until it tells something; nullopt when nothing is due before `end`.
+  /// Runs the watch until it reports something. Returns nullopt if nothing is due before `end`.
   std::optional<wire::HostFacts> told_by(Nanos end, LeafId leaf = kWatchingLeaf) {
     while (watch_->next_due() != 0 && std::max(watch_->next_due(), now_) <= end) {
       now_ = std::max(watch_->next_due(), now_);
@@ -77,7 +77,7 @@ TEST_F(HostWatchTest, TellsAFrontEndThatWaitsAtOnceAndThenRegularly) {
   EXPECT_EQ(now_, kWatchBegin + 300 * kMillisecond);
   EXPECT_EQ(first->leaf, kWatchingLeaf);
   for (const char* name :
-       {"run_queue", "memory", "cores"}) {  // "idle" takes a tick of the machine.
+       {"run_queue", "memory", "cores"}) {  // "idle" is known only after a tick of the machine.
     EXPECT_TRUE(value(*first, name)) << name;
   }
   ASSERT_TRUE(told_by(kWatchBegin + 60 * kSecond));

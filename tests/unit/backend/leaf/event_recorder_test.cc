@@ -1,5 +1,5 @@
-// What a simulator's events become: stored in a run's file they are in its tables and views, as
-// many as were told.
+// The events of a simulator, stored in a run's file. The tables and views have all events that were
+// recorded.
 
 #include "backend/leaf/event_recorder.h"
 
@@ -262,12 +262,12 @@ TEST_F(EventRecorderTest, RefusesWhatItCannotPlaceAndGoesOn) {
 }
 
 TEST_F(EventRecorderTest, HasAnAccountOfRanksThatDidNothing) {
-  begin(options_of(5000));  // More than one registration takes.
+  begin(options_of(5000));  // More than fit into one registration.
   finish();
   EXPECT_EQ(ask("SELECT count(*), sum(captured), min(complete) FROM account"), "5000|0|1;");
 }
 
-// A packet that no frame takes would stop the program.
+// A packet that is too large for a frame would stop the program.
 TEST_F(EventRecorderTest, SplitsTheAccountsOfAVeryLargeWorld) {
   EventSourceOptions options = options_of(1u << 18);
   options.program = std::string(256, 'p');

@@ -107,7 +107,7 @@ TEST(Journal, RemembersItsPlaceWhole) {
 }
 
 TEST(Journal, RefusesABeginAndAnEndThatNoneCanHave) {
-  constexpr std::size_t kHead = 16;  // Where they stand in the header.
+  constexpr std::size_t kHead = 16;  // Their position in the header.
   constexpr std::size_t kTail = 24;
   constexpr std::uint64_t kLog = (1 << 20) - 4096;
   const std::pair<std::uint64_t, std::uint64_t> places[] = {
@@ -224,7 +224,7 @@ TEST(Journal, OldEntryAloneDoesNotFillIt) {
   EXPECT_EQ(journal.given_up_packets(), 0u);
 }
 
-// What must be there after a cut: all that was committed, with at most one operation in doubt.
+// The expected contents after a cut: all committed operations, and at most one uncertain operation.
 using Content = std::map<PacketKey, wire::Bytes>;
 
 Content content_of(const Journal& journal) {
@@ -233,8 +233,8 @@ Content content_of(const Journal& journal) {
   return content;
 }
 
-// A journal small enough to wrap, fill and give up; it is cut after every single store, and opened
-// from a copy of the memory as it was.
+// The journal is small, so it wraps, becomes full and gives up packets. It is cut after every store
+// and opened from a copy of the memory at that time.
 TEST(Journal, CutAfterAnyStoreItHoldsTheStateBeforeOrAfterTheOperation) {
   const unsigned seed = 20261121;
   std::mt19937 random(seed);
@@ -267,7 +267,7 @@ TEST(Journal, CutAfterAnyStoreItHoldsTheStateBeforeOrAfterTheOperation) {
     for (const Content& seen : cuts) {
       ++checked;
       if (seen == before || seen == after) continue;
-      // Making room changes several entries one by one; identities never go.
+      // Making room changes several entries one by one. Identities never disappear.
       ASSERT_NE(journal.given_up_packets(), given_up) << "step " << step;
       for (const auto& [key, payload] : before) ASSERT_TRUE(seen.contains(key)) << "step " << step;
     }
@@ -282,7 +282,7 @@ TEST(Journal, GivesMemoryBackToTheSystem) {
   UniqueFd fd = *make_memory("test", kBytes);
   const Mapping mapping = *Mapping::of(fd.get(), kBytes);
   Journal journal = *Journal::open(mapping.bytes());
-  // One stays behind so that the log never rewinds; then all goes.
+  // One entry stays, so that the log never rewinds. Then all are freed.
   for (std::uint64_t wave = 0; wave < 60; ++wave) {
     ASSERT_TRUE(journal.append(make_draft(wave, 100'000)));
     if (wave == 0) continue;

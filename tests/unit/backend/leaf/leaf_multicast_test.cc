@@ -1,4 +1,4 @@
-// What a leaf makes of the shares of multicasts that come down to it.
+// How a leaf handles the shares of multicasts that it receives.
 
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ class LeafMulticastTest : public testing::JoinedLeaf<Owner> {
     }
     network_.deliver(*node_, front_end_, down);
   }
-  // The numbers of gaps that were told since the last call.
+  // The numbers of gaps that were reported since the last call.
   IntervalSet missed() {
     IntervalSet all;
     for (const auto& gap : network_.take_sent_of<wire::MulticastGap>()) {
@@ -93,7 +93,7 @@ TEST_F(LeafMulticastTest, TellsANumberThatItLacksBehindOneThatIsNotForIt) {
   EXPECT_EQ(missed(), IntervalSet::range(2, 4)) << "nobody knows whether they were for it";
 }
 
-// A node of an earlier version knows no shares and passes on all.
+// A node of an earlier version does not know shares and forwards everything.
 TEST_F(LeafMulticastTest, DoesNotTakeAllForItsPart) {
   take(kNarrowed, 1, MulticastShare::kWhole, IntervalSet::range(1, 9));
   EXPECT_TRUE(owner_.seen.empty());

@@ -1,4 +1,4 @@
-// When a leaf's node ends, and what it says then.
+// When a leaf's node ends, and what it reports then.
 
 #include <gtest/gtest.h>
 

@@ -75,16 +75,16 @@ TEST(SlewedLine, OlderTimesHaveTheOffsetAtTheBeginOfTheOldestPiece) {
 }
 
 TEST(SlewedLine, AcceptsAnyTimeAndAnyOffset) {
-  constexpr Nanos kMost = std::numeric_limits<Nanos>::max();
-  for (const Nanos offset : {-kMost - 1, -kSecond, kSecond, kMost}) {
+  constexpr Nanos kMax = std::numeric_limits<Nanos>::max();
+  for (const Nanos offset : {-kMax - 1, -kSecond, kSecond, kMax}) {
     SlewedLine line;
-    line.aim(kMost, offset);
-    line.aim(kMost, -(offset / 2));
-    for (const Nanos x : {-kMost - 1, Nanos{-1}, Nanos{0}, kMost}) std::ignore = line.at(x);
+    line.aim(kMax, offset);
+    line.aim(kMax, -(offset / 2));
+    for (const Nanos x : {-kMax - 1, Nanos{-1}, Nanos{0}, kMax}) std::ignore = line.at(x);
   }
 }
 
-// The offset is learned anew all the time; what was converted before stays, and the order too.
+// The offset is measured again and again. Converted times never change, nor does their order.
 TEST(SlewedLine, KeepsTheOrderAndThePastWhateverTheOffsetLearns) {
   for (unsigned seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

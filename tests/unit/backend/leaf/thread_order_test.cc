@@ -47,7 +47,7 @@ TEST(ThreadOrder, ASuccessorContinuesTheOrder) {
   ThreadOrder order(20);
   EXPECT_EQ(order.last_end(), 20);
   EXPECT_FALSE(order.has_ended(10));
-  // More completions of the call whose record the predecessor has read.
+  // Further completions of a call whose record the former worker has read.
   const auto completion = record(10, 20, capture::RecordKind::kCompletion);
   EXPECT_EQ(order.next(completion, 10, 20), (Times{10, 20}));
   EXPECT_EQ(order.next(record(18, 30), 18, 30), (Times{20, 30}));

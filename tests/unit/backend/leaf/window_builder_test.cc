@@ -473,7 +473,7 @@ TEST(WindowBuilder, AgreesWithASlowModelWhateverTheBatches) {
       std::vector<TimedRecord> records;
       Nanos now = 0;
       while (records.size() < 200) {
-        const Nanos begin = now + 50 * 50;  // Room for what a sample may stand for.
+        const Nanos begin = now + 50 * 50;  // Room for the calls that a sample may stand for.
         now = begin + random() % 50;
         TimedRecord timed = timed_call(static_cast<std::uint16_t>(random() % 5), begin, now);
         timed.record.bytes = static_cast<std::uint64_t>(random() % 100);

@@ -18,7 +18,7 @@ using ::testing::MatchesRegex;
 constexpr Nanos kAlertWindow = 250 * kMillisecond;
 constexpr WorldId kWorld{0};
 
-/// What a rank does in a window, as shares of it.
+/// What a rank does in a window, as shares of the window.
 struct Share {
   double mpi = 0.5, collective = 0.4;
   std::uint64_t calls = 100;
@@ -26,10 +26,10 @@ struct Share {
   std::uint64_t collectives = 1;
 };
 
-/// A world of ranks, one a host, that tells its windows one after the other.
+/// A world with one rank on each host. Its windows are given to the rules one after the other.
 class AlertRulesTest : public ::testing::Test {
  protected:
-  /// The next window of each rank.
+  /// Gives the next window of each rank to the rules.
   void next(const std::vector<Share>& shares) {
     const Nanos begin = now_;
     now_ += kAlertWindow;
@@ -50,16 +50,16 @@ class AlertRulesTest : public ::testing::Test {
   void run(Nanos length, const std::vector<Share>& shares) {
     for (const Nanos end = now_ + length; now_ < end;) next(shares);
   }
-  /// As an agent tells it of a rank that has made no call since then.
+  /// The report of an agent about a rank that has made no call since then.
   void silent(std::uint32_t rank, Nanos since, const std::string& inside, bool stopped = false) {
     rules_.note_silence(
         {kWorld, Rank{rank}, LeafId{rank}, since, ++captured_, inside, stopped, inside.empty()});
   }
-  /// It cannot say whether a call is under way.
+  /// The report of an agent that cannot say whether a call is under way.
   void silent_somewhere(std::uint32_t rank, Nanos since) {
     rules_.note_silence({kWorld, Rank{rank}, LeafId{rank}, since, ++captured_, "", false, false});
   }
-  /// Of a kind that has been raised once.
+  /// The alert of a kind that was raised once.
   Alert the(AlertKind kind) const {
     const auto found = alerts(kind);
     EXPECT_EQ(found.size(), 1u);
@@ -203,7 +203,7 @@ TEST_F(AlertRulesTest, AValueThatSwingsAboutTheThresholdIsOneAlert) {
   ASSERT_EQ(found.size(), 1u);
   ASSERT_TRUE(found[0].until_ns);
   EXPECT_GT(*found[0].until_ns, 195 * kSecond);
-  EXPECT_NEAR(found[0].value, 0.33, 0.01);  // At its worst.
+  EXPECT_NEAR(found[0].value, 0.33, 0.01);  // The worst value.
 }
 
 TEST_F(AlertRulesTest, WhenAnotherRankBecomesTheSlowOneThatIsAnotherAlert) {
@@ -225,7 +225,7 @@ TEST_F(AlertRulesTest, ARankThatMakesNoCallsWhileOthersDoIsStalledUntilItsNextOn
   EXPECT_EQ(found[0].rank, Rank{1});
   EXPECT_EQ(found[0].at_ns, 5 * kSecond);
   EXPECT_FALSE(found[0].until_ns);
-  EXPECT_GE(found[0].value, 13);  // As of the last look, at most two seconds ago.
+  EXPECT_GE(found[0].value, 13);  // The value of the last evaluation, at most two seconds ago.
   run(3 * kSecond, {{}, {}, {}});
   found = alerts(AlertKind::kStalled);
   ASSERT_EQ(found.size(), 1u);
@@ -242,7 +242,7 @@ TEST_F(AlertRulesTest, AWorldThatComputesWithoutAnyCallIsNotStalled) {
 TEST_F(AlertRulesTest, ARankWhoseHostIsLateOrThatHasEndedIsNotStalled) {
   run(5 * kSecond, {{}, {}, {}});
   rules_.note_ended(kWorld, Rank{2});
-  for (int i = 0; i < 200; ++i) {  // Of rank 1 nothing is known: no window of its leaf.
+  for (int i = 0; i < 200; ++i) {  // Nothing is known of rank 1: its leaf sends no window.
     const Nanos begin = now_;
     now_ += kAlertWindow;
     rules_.note({kWorld, Rank{0}, LeafId{0}, begin, now_, 10, 1000, 1000, 100, ""});
@@ -281,7 +281,7 @@ TEST_F(AlertRulesTest, AWorldWhoseRanksAreAllInsideCallsHangs) {
   EXPECT_THAT(
       alert.text,
       MatchesRegex("no rank has made progress for 1[0-9] s: 3 in MPI_Recv, 1 in MPI_Barrier"));
-  // Its end is told once, although the calls were as long.
+  // Only one end is reported, although several calls were equally long.
   const Share waited{.longest_ns = 14 * kSecond};
   run(10 * kSecond, {waited, waited, waited, waited});
   ASSERT_TRUE(the(AlertKind::kStalled).until_ns);
@@ -359,7 +359,7 @@ TEST_F(AlertRulesTest, RanksThatWorkForOneThatWaitsAreNotStalled) {
   for (const std::uint32_t rank : {1u, 2u, 3u}) silent(rank, now_, "");
   run(60 * kSecond, {kSilent, kSilent, kSilent, kSilent});
   EXPECT_THAT(alerts_, IsEmpty());
-  // They come to the barrier, but for one.
+  // All but one come to the barrier.
   for (const std::uint32_t rank : {1u, 2u}) silent(rank, now_, "MPI_Barrier");
   run(13 * kSecond, {kSilent, kSilent, kSilent, kSilent});
   EXPECT_EQ(the(AlertKind::kStalled).rank, Rank{3});
@@ -446,7 +446,7 @@ TEST_F(AlertRulesTest, TheSentenceSaysHowItIsAndInTheEndHowItWasAtItsWorst) {
 }
 
 TEST_F(AlertRulesTest, WhoTakesPartInNoCollectivesOrInOthersIsNotLate) {
-  // Two that reduce, one that serves them, two that gather much more often.
+  // Two ranks reduce, one serves them, and two gather much more often.
   const Share server{.mpi = 0.9, .collective = 0, .collectives = 0};
   const Share often{.mpi = 0.9, .collective = 0.1, .calls = 5000};
   const Share other{.mpi = 0.9, .collective = 0.1, .collectives = 2};
@@ -463,7 +463,7 @@ TEST_F(AlertRulesTest, ALostHostIsALossUntilItIsHeardOfAgain) {
   rules_.note_host_lost(host);
   rules_.note_host_lost(host);
   const Share here{};
-  for (int i = 0; i < 200; ++i) {  // Nothing comes of that host any more.
+  for (int i = 0; i < 200; ++i) {  // No more windows come from that host.
     const Nanos begin = now_;
     now_ += kAlertWindow;
     rules_.note({kWorld, Rank{0}, LeafId{0}, begin, now_, here.calls, 1000, 1000, 100, ""});
@@ -479,7 +479,7 @@ TEST_F(AlertRulesTest, ALostHostIsALossUntilItIsHeardOfAgain) {
       alert.text,
       "host node02 is lost with rank 1: what they did after 5.00 s of the run is not known; of "
       "what they did before, 7 calls are missing");
-  EXPECT_EQ(alerts_.size(), 1u);  // And nobody is stalled there.
+  EXPECT_EQ(alerts_.size(), 1u);  // No rank is stalled there.
   rules_.note_host_found(LeafId{1});
   next({{}, {}, {}});
   EXPECT_EQ(the(AlertKind::kLoss).until_ns, now_ - kAlertWindow);
@@ -571,7 +571,7 @@ TEST_F(AlertRulesTest, AHangThatWentOnWhenAFrontEndTookOverIsTheSame) {
   now_ = 100 * kSecond;
   rules_.note_leaf(LeafId{0}, now_);
   rules_.note_leaf(LeafId{0}, now_ + 3 * kSecond);
-  EXPECT_THAT(rules_.judge(), IsEmpty());  // Of the other one nothing is known.
+  EXPECT_THAT(rules_.judge(), IsEmpty());  // Nothing is known of the other rank.
   captured_ -= 1;
   silent(0, now_, "MPI_Recv");
   captured_ -= 1;
@@ -635,7 +635,7 @@ TEST_F(AlertRulesTest, EachLossOfAFormerFrontEndGoesOnAsItself) {
   rules_.name_host(LeafId{1}, "node02");
   now_ = 100 * kSecond;
   next({{}, {}});
-  EXPECT_TRUE(alerts_.at(4).until_ns);  // There is one of the same already.
+  EXPECT_TRUE(alerts_.at(4).until_ns);  // A duplicate: an equal alert is open already.
   rules_.note_lost(kWorld, Rank{1}, 9);
   rules_.note_events_given_up(kWorld, Rank{1}, 2, "it was full");
   rules_.note_given_up(LeafId{1}, std::nullopt, "it was full");
@@ -674,7 +674,7 @@ TEST_F(AlertRulesTest, AdoptedAlertsWithTheSameWordsAreToldApartByTheirSubjects)
                   loss(3, AlertSubject::kHost, LeafId{1}), loss(4, AlertSubject::kHost, LeafId{2})},
       4);
   for (const std::uint32_t leaf : {1, 2}) rules_.name_host(LeafId{leaf}, "node");
-  rules_.note_host_lost({LeafId{2}, {}, 0});  // The other host was heard of again.
+  rules_.note_host_lost({LeafId{2}, {}, 0});  // The other host has reported again.
   rules_.note_given_up(LeafId{2}, 3, "it was full");
   now_ = 100 * kSecond;
   next({{}});

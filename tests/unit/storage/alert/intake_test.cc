@@ -19,7 +19,7 @@ using ::testing::UnorderedElementsAre;
 
 constexpr FunctionId kAllreduce{7};
 
-/// A run of two ranks on one host, whose rules are the store's.
+/// A run of two ranks on one host, with the store's default rules.
 class StoredAlertsTest : public StoredRun {
  protected:
   StoredAlertsTest() : StoredRun(facts()) {
@@ -110,7 +110,7 @@ TEST_F(StoredAlertsTest, AreToldToTheListenerOnceAfterTheirCommit) {
   SqliteOptions options;
   options.path = folder_.file("listened.db");
   options.on_alert = [&](const Alert& alert) {
-    auto view = RunView::open(options.path);  // Another connection sees what is committed.
+    auto view = RunView::open(options.path);  // Another connection sees only committed data.
     ASSERT_TRUE(view);
     const auto found = view->alerts();
     ASSERT_TRUE(found);
@@ -271,7 +271,7 @@ TEST_F(StoredAlertsTest, EventsThatAreGivenUpAreTold) {
   EXPECT_EQ(alerts()[0].text, "events of 40 calls of rank 0 were given up: the journal was full");
 }
 
-/// One alert of each subject, as schema 15 wrote them.
+/// One alert for each subject, as written with schema 15.
 constexpr const char* kAlertsOfSchema15 =
     "INSERT INTO alert(id, at_ns, kind, world, rank, text, value, threshold) VALUES"
     "(1, 5, 'stalled', 0, NULL, 'no rank goes on for 12 s: 2 in MPI_Recv', 12, 10),"

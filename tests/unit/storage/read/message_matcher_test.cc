@@ -188,7 +188,7 @@ TEST_F(MessageMatcherTest, PairsMessagesOfThreadsThatTakeTurns) {
     add(0, of_thread(sent(1, i, 10 * i, 10 * i + 9), i % 2));
     add(1, of_thread(received(0, i, 10 * i + 1, 10 * i + 10), i % 2));
   }
-  // A thread that is in one long call on another channel holds nothing up.
+  // A thread that is in a long call on another channel does not delay pairs.
   add(0, of_thread(sent(2, 0, 0, 1000), 3));
   matcher_.promise(0, 100);
   matcher_.promise(1, 101);
@@ -197,7 +197,7 @@ TEST_F(MessageMatcherTest, PairsMessagesOfThreadsThatTakeTurns) {
   EXPECT_EQ(alone_.size(), 1u);
 }
 
-// Any order of ranks, any messages lost: the pairs are those that a table of everything gives.
+// With any order of ranks and any lost messages, the pairs are those of a table of all messages.
 TEST_F(MessageMatcherTest, AgreesWithATableOfAllMessagesForAnyOrder) {
   for (std::uint32_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);

@@ -33,23 +33,23 @@ wire::Event end_of(std::uint8_t flags, std::int32_t peer, std::uint32_t number, 
 Timeline finished(MessagePairs& pairs, Nanos apart = 0, std::uint64_t limit = 1000) {
   Timeline timeline;
   pairs.finish(
-      limit, [apart](std::uint64_t, std::uint64_t) { return apart; }, timeline);
+      limit, [apart](Rank, Rank) { return apart; }, timeline);
   return timeline;
 }
 
 TEST(MessagePairs, PairsByNumberAndNotByOrder) {
-  MessagePairs pairs;
-  pairs.take(1, end_of(kNumberedReceive, 0, 7, 500), true);
-  pairs.take(0, end_of(kNumberedSend, 1, 6, 100), true);
-  pairs.take(0, end_of(kNumberedSend, 1, 7, 200), true);
+  MessagePairs pairs(0, 1000);
+  pairs.take(Rank{1}, end_of(kNumberedReceive, 0, 7, 500), true);
+  pairs.take(Rank{0}, end_of(kNumberedSend, 1, 6, 100), true);
+  pairs.take(Rank{0}, end_of(kNumberedSend, 1, 7, 200), true);
   const Timeline timeline = finished(pairs);
   ASSERT_THAT(timeline.messages, SizeIs(2));
   EXPECT_EQ(timeline.messages[0].sent_ns, 100);
   EXPECT_EQ(timeline.messages[0].received_ns, std::nullopt) << "its receive is lost";
   EXPECT_EQ(timeline.messages[1].sent_ns, 200);
   EXPECT_EQ(timeline.messages[1].received_ns, 510);
-  EXPECT_EQ(timeline.messages[1].source, 0u);
-  EXPECT_EQ(timeline.messages[1].destination, 1u);
+  EXPECT_EQ(timeline.messages[1].source, Rank{0});
+  EXPECT_EQ(timeline.messages[1].destination, Rank{1});
   EXPECT_EQ(timeline.messages[1].bytes, 107u);
   EXPECT_EQ(timeline.messages[1].tag, 1);
   EXPECT_EQ(timeline.messages[1].comm, 0);
@@ -58,9 +58,9 @@ TEST(MessagePairs, PairsByNumberAndNotByOrder) {
 }
 
 TEST(MessagePairs, AnEndWithoutANumberHasNoPartner) {
-  MessagePairs pairs;
-  pairs.take(0, end_of(wire::kEventSend, 1, 0, 100), true);
-  pairs.take(1, end_of(wire::kEventReceive, 0, 0, 200), true);
+  MessagePairs pairs(0, 1000);
+  pairs.take(Rank{0}, end_of(wire::kEventSend, 1, 0, 100), true);
+  pairs.take(Rank{1}, end_of(wire::kEventReceive, 0, 0, 200), true);
   const Timeline timeline = finished(pairs);
   ASSERT_THAT(timeline.messages, SizeIs(2));
   EXPECT_EQ(timeline.messages[0].received_ns, std::nullopt);
@@ -70,10 +70,10 @@ TEST(MessagePairs, AnEndWithoutANumberHasNoPartner) {
 }
 
 TEST(MessagePairs, ANumberThatOccursTwiceOnOneSideIsNotGuessed) {
-  MessagePairs pairs;
-  pairs.take(0, end_of(kNumberedSend, 1, 0, 100), true);
-  pairs.take(0, end_of(kNumberedSend, 1, 0, 150), true);
-  pairs.take(1, end_of(kNumberedReceive, 0, 0, 200), true);
+  MessagePairs pairs(0, 1000);
+  pairs.take(Rank{0}, end_of(kNumberedSend, 1, 0, 100), true);
+  pairs.take(Rank{0}, end_of(kNumberedSend, 1, 0, 150), true);
+  pairs.take(Rank{1}, end_of(kNumberedReceive, 0, 0, 200), true);
   const Timeline timeline = finished(pairs);
   EXPECT_EQ(timeline.unpaired, 3u);
   for (const Timeline::Message& message : timeline.messages) {
@@ -86,23 +86,23 @@ TEST(MessagePairs, OtherTagsCommunicatorsAndDirectionsAreOtherChannels) {
   tag.tag = 2;
   wire::Event comm = end_of(kNumberedReceive, 0, 0, 200);
   comm.comm = 5;
-  for (const auto& [rank, other] : {std::pair{1, tag},
-                                    {1, comm},
-                                    {2, end_of(kNumberedReceive, 0, 0, 200)},
-                                    {1, end_of(kNumberedReceive, 2, 0, 200)},
-                                    {1, end_of(kNumberedReceive, 0, 1, 200)}}) {
-    MessagePairs pairs;
-    pairs.take(0, end_of(kNumberedSend, 1, 0, 100), true);
-    pairs.take(static_cast<std::uint64_t>(rank), other, true);
+  for (const auto& [rank, other] : {std::pair{Rank{1}, tag},
+                                    {Rank{1}, comm},
+                                    {Rank{2}, end_of(kNumberedReceive, 0, 0, 200)},
+                                    {Rank{1}, end_of(kNumberedReceive, 2, 0, 200)},
+                                    {Rank{1}, end_of(kNumberedReceive, 0, 1, 200)}}) {
+    MessagePairs pairs(0, 1000);
+    pairs.take(Rank{0}, end_of(kNumberedSend, 1, 0, 100), true);
+    pairs.take(rank, other, true);
     EXPECT_EQ(finished(pairs).unpaired, 2u);
   }
 }
 
 TEST(MessagePairs, AMessageIsNeverBackwardsByMoreThanClocksAreApart) {
   for (const Nanos apart : {39, 40}) {
-    MessagePairs pairs;
-    pairs.take(0, end_of(kNumberedSend, 1, 0, 100), true);
-    pairs.take(1, end_of(kNumberedReceive, 0, 0, 50), true);
+    MessagePairs pairs(0, 1000);
+    pairs.take(Rank{0}, end_of(kNumberedSend, 1, 0, 100), true);
+    pairs.take(Rank{1}, end_of(kNumberedReceive, 0, 0, 50), true);
     const Timeline timeline = finished(pairs, apart);
     EXPECT_EQ(timeline.backwards, apart < 40 ? 1u : 0u);
     EXPECT_THAT(timeline.messages, SizeIs(apart < 40 ? 0 : 1));
@@ -111,34 +111,50 @@ TEST(MessagePairs, AMessageIsNeverBackwardsByMoreThanClocksAreApart) {
 }
 
 TEST(MessagePairs, AnEndBesideTheRangeIsOnlyAPartner) {
-  MessagePairs pairs;
-  pairs.take(0, end_of(kNumberedSend, 1, 0, 100), false);
-  pairs.take(1, end_of(kNumberedReceive, 0, 0, 200), true);
-  pairs.take(0, end_of(kNumberedSend, 1, 1, 110), false);
+  MessagePairs pairs(0, 1000);
+  pairs.take(Rank{0}, end_of(kNumberedSend, 1, 0, 100), false);
+  pairs.take(Rank{1}, end_of(kNumberedReceive, 0, 0, 200), true);
+  pairs.take(Rank{0}, end_of(kNumberedSend, 1, 1, 110), false);
   const Timeline timeline = finished(pairs);
   ASSERT_THAT(timeline.messages, SizeIs(1));
   EXPECT_EQ(timeline.messages[0].sent_ns, 100);
   EXPECT_EQ(timeline.unpaired, 0u);
 }
 
+TEST(MessagePairs, AMessageThatCrossesTheRangeBelongsToIt) {
+  MessagePairs pairs(120, 150);
+  pairs.take(Rank{0}, end_of(kNumberedSend, 1, 0, 100), false);
+  pairs.take(Rank{1}, end_of(kNumberedReceive, 0, 0, 140), false);
+  pairs.take(Rank{0}, end_of(kNumberedSend, 1, 1, 100), false);
+  pairs.take(Rank{1}, end_of(kNumberedReceive, 0, 1, 109), false);
+  pairs.take(Rank{0}, end_of(kNumberedSend, 1, 2, 150), false);
+  pairs.take(Rank{1}, end_of(kNumberedReceive, 0, 2, 170), false);
+  pairs.take(Rank{0}, end_of(kNumberedSend, 1, 3, 100), false);
+  const Timeline timeline = finished(pairs);
+  ASSERT_THAT(timeline.messages, SizeIs(1));
+  EXPECT_EQ(timeline.messages[0].sent_ns, 100);
+  EXPECT_EQ(timeline.messages[0].received_ns, 150);
+  EXPECT_EQ(timeline.unpaired, 0u);
+}
+
 TEST(MessagePairs, SaysWhereMissingEndsMayBe) {
-  MessagePairs pairs;
-  pairs.take(0, end_of(kNumberedSend, 1, 0, 100), true);
-  pairs.take(2, end_of(kNumberedSend, 1, 0, 300), true);
-  pairs.take(3, end_of(kNumberedReceive, 2, 5, 400), true);
-  pairs.take(0, end_of(kNumberedSend, 9, 0, 100), false);
+  MessagePairs pairs(0, 1000);
+  pairs.take(Rank{0}, end_of(kNumberedSend, 1, 0, 100), true);
+  pairs.take(Rank{2}, end_of(kNumberedSend, 1, 0, 300), true);
+  pairs.take(Rank{3}, end_of(kNumberedReceive, 2, 5, 400), true);
+  pairs.take(Rank{0}, end_of(kNumberedSend, 9, 0, 100), false);
   auto missing = pairs.missing();
   ASSERT_THAT(missing, SizeIs(2));
-  EXPECT_EQ(missing[0].rank, 2u);
+  EXPECT_EQ(missing[0].rank, Rank{2});
   EXPECT_TRUE(missing[0].are_sends);
   EXPECT_EQ(missing[0].latest_ns, 410);
-  EXPECT_EQ(missing[1].rank, 1u);
+  EXPECT_EQ(missing[1].rank, Rank{1});
   EXPECT_FALSE(missing[1].are_sends);
   EXPECT_EQ(missing[1].earliest_ns, 100);
 
-  pairs.take_partner(1, end_of(kNumberedReceive, 0, 0, 900));
-  pairs.take_partner(1, end_of(kNumberedReceive, 2, 0, 900));
-  pairs.take_partner(1, end_of(kNumberedReceive, 2, 1, 900));
+  pairs.take_partner(Rank{1}, end_of(kNumberedReceive, 0, 0, 900));
+  pairs.take_partner(Rank{1}, end_of(kNumberedReceive, 2, 0, 900));
+  pairs.take_partner(Rank{1}, end_of(kNumberedReceive, 2, 1, 900));
   missing = pairs.missing();
   ASSERT_THAT(missing, SizeIs(1));
   const Timeline timeline = finished(pairs);
@@ -147,9 +163,9 @@ TEST(MessagePairs, SaysWhereMissingEndsMayBe) {
 }
 
 TEST(MessagePairs, OfTooManyTheLargestAreKept) {
-  MessagePairs pairs;
+  MessagePairs pairs(0, 1000);
   for (std::uint32_t number = 0; number < 50; ++number) {
-    pairs.take(0, end_of(kNumberedSend, 1, number, 100 - number), true);
+    pairs.take(Rank{0}, end_of(kNumberedSend, 1, number, 100 - number), true);
   }
   const Timeline timeline = finished(pairs, 0, 2);
   EXPECT_EQ(timeline.messages_in_all, 50u);
@@ -165,15 +181,16 @@ TEST(MessagePairs, ArrowsAreTheMessagesWithBothEnds) {
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   std::mt19937 random(kSeed);
   struct End {
-    std::uint64_t rank = 0;
+    Rank rank{};
     wire::Event event;
   };
-  std::map<std::tuple<std::uint64_t, std::uint64_t, int>, std::uint32_t> next;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, int>, std::uint32_t> next;
   std::map<std::uint64_t, std::pair<Nanos, Nanos>> whole;  // By size.
   std::vector<End> ends;
   std::size_t lost = 0;
   for (std::uint64_t message = 0; message < 5000; ++message) {
-    const std::uint64_t source = random() % 4, destination = random() % 4;
+    const auto source = static_cast<std::uint32_t>(random() % 4);
+    const auto destination = static_cast<std::uint32_t>(random() % 4);
     const int tag = static_cast<int>(random() % 3);
     const std::uint32_t number = next[{source, destination, tag}]++;
     const auto sent = static_cast<Nanos>(1000 * message);
@@ -184,13 +201,13 @@ TEST(MessagePairs, ArrowsAreTheMessagesWithBothEnds) {
     send.tag = receive.tag = tag;
     send.bytes = receive.bytes = message;
     const bool has_send = random() % 10 != 0, has_receive = random() % 10 != 0;
-    if (has_send) ends.push_back({source, send});
-    if (has_receive) ends.push_back({destination, receive});
+    if (has_send) ends.push_back({Rank{source}, send});
+    if (has_receive) ends.push_back({Rank{destination}, receive});
     if (has_send && has_receive) whole[message] = {sent, received + 10};
     lost += has_send != has_receive ? 1 : 0;
   }
   std::shuffle(ends.begin(), ends.end(), random);
-  MessagePairs pairs;
+  MessagePairs pairs(0, 1000);
   for (const End& end : ends) pairs.take(end.rank, end.event, true);
   const Timeline timeline = finished(pairs, 0, 100'000);
   std::map<std::uint64_t, std::pair<Nanos, Nanos>> drawn;

@@ -1,4 +1,4 @@
-// Reading a run: what people's SQL sees, what it may not do, and what it costs.
+// Reading a run with SQL of users: what it sees, what it may not do, and what it costs.
 
 #include "storage/read/query.h"
 
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 class QueryTest : public StoredRun {
  protected:
-  QueryTest() : StoredRun({}, "a run?.db#%41") {}  // A name that a URI would misread.
+  QueryTest() : StoredRun({}, "a run?.db#%41") {}  // A URI would have to escape this name.
 
   /// Four ranks on two leaves, each with five chunks of 100 events, 100 us apart.
   void put_four_ranks() {
@@ -45,12 +45,12 @@ class QueryTest : public StoredRun {
     }
     return *run_;
   }
-  /// Queries what is committed. All calls use the same reader.
+  /// Queries committed data. All calls use the same reader.
   std::string ask(const std::string& sql) {
     const auto rows = run().rows(sql);
     return rows ? lines_of(*rows) : rows.error().message;
   }
-  /// The result, and that it cost so many chunks.
+  /// Checks the result, and how many chunks were opened for it.
   std::string ask_for(std::uint64_t chunks, const std::string& sql) {
     const std::uint64_t before = run().chunks_decoded();
     const std::string answer = ask(sql);
@@ -132,7 +132,7 @@ TEST_F(QueryTest, OpensOnlyTheChunksOfTheRankAskedFor) {
 
 TEST_F(QueryTest, OpensOnlyTheChunksOfTheTimeAskedFor) {
   put_four_ranks();
-  // Chunk i holds what began in [100, 100 + 100) us, i hundreds further on.
+  // Chunk i has the events that began in [100 i, 100 i + 100) us.
   EXPECT_EQ(ask_for(4, "SELECT count(*) FROM event WHERE begin_ns >= 110000 AND begin_ns < 120000"),
             "40\n");
   EXPECT_EQ(ask_for(1,

@@ -354,7 +354,7 @@ TEST_F(RunViewTest, TheEndOfARunWaitsForAReaderThatIsAboutToLeave) {
     return rows && integer_of((*rows)[0][0]) == 1;
   };
   while (!has_ended() && monotonic_now() < deadline) std::this_thread::yield();
-  // Longer than the end needs to try once, shorter than it tries.
+  // Longer than one attempt at the end takes, shorter than all attempts.
   const Nanos leaves_at = monotonic_now() + 60 * kMillisecond;
   while (monotonic_now() < leaves_at) std::this_thread::yield();
   { const RunView leaves = std::move(run); }
@@ -374,7 +374,7 @@ TEST_F(RunViewTest, AQuestionThatIsOpenAtTheEndLeavesTheFileWhole) {
   };
   const Nanos deadline = monotonic_now() + 20 * kSecond;
   while (!ended(run.file()) && monotonic_now() < deadline) std::this_thread::yield();
-  // Longer than the end waits for readers who are idle.
+  // Longer than the end waits for idle readers.
   const Nanos answered_at = monotonic_now() + 700 * kMillisecond;
   while (monotonic_now() < answered_at) std::this_thread::yield();
   asking.file().release();

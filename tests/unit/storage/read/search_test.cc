@@ -125,7 +125,7 @@ TEST_F(SearchTest, StepsThroughARunFindWhatSqlFinds) {
   }
   const auto wanted = sum("SELECT count(*) FROM event WHERE function = 'MPI_Send' AND peer = 2");
   for (const bool backwards : {false, true}) {
-    std::vector<std::pair<Nanos, std::uint64_t>> found;
+    std::vector<std::pair<Nanos, Rank>> found;
     TimeRange range{0, good(view().scope()).run_end_ns + 1};
     for (bool is_cut = true; is_cut;) {
       const CallSearch answer = good(view().search(

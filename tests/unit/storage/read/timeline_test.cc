@@ -36,7 +36,7 @@ TEST_F(TimelineTest, FewCallsAreAllThere) {
   EXPECT_EQ(timeline.detail, TimelineDetail::kCalls) << timeline.reason;
   EXPECT_EQ(timeline.calls_in_all, 4u);
   ASSERT_EQ(timeline.calls.size(), 4u);
-  EXPECT_EQ(timeline.calls[3].rank, 1u);
+  EXPECT_EQ(timeline.calls[3].rank, Rank{1});
   EXPECT_EQ(timeline.calls[3].function, "MPI_Recv");
   EXPECT_EQ(timeline.calls[3].function_class, "point_to_point");
   EXPECT_EQ(timeline.calls[3].peer, 0);
@@ -48,7 +48,7 @@ TEST_F(TimelineTest, FewCallsAreAllThere) {
   EXPECT_THAT(timeline.densities.cells, IsEmpty());
 }
 
-// Their order within the range would pair the first send with the second receive.
+// A pairing by order within the range would pair the first send with the second receive.
 TEST_F(TimelineTest, MessagesWithoutNumbersArePairedWithNothing) {
   put_world(1, 2);
   put(chunk_packet(0, 1, 0, {message_event(100, 150, kSend, 1, wire::kEventSend, 64)}));
@@ -152,14 +152,14 @@ TEST_F(TimelineTest, SampledCallsAreSpreadOverTheTimeSinceTheRecordBefore) {
   // Twenty calls of 10 ns between 100 and 500.
   EXPECT_THAT(timeline.densities.cells, ElementsAre(100, 50, 50, 50, 50, 10));
   EXPECT_TRUE(timeline.scope.estimated);
-  // Their record is behind the range.
+  // The record of these calls is after the range.
   const Timeline before = good(view().timeline({.range = {0, 400}, .columns = 4, .limit = 1}));
   EXPECT_EQ(before.calls_in_all, 1u);
   const Timeline middle = good(view().timeline({.range = {50, 550}, .columns = 1, .limit = 1}));
   EXPECT_THAT(middle.densities.cells, ElementsAre(260));
 }
 
-// The timed one of 1000 polls was preempted. There is no time for 999 more like it.
+// The timed call of 1000 polls was preempted. The range has no time for 999 calls of this length.
 TEST_F(TimelineTest, SampledCallsTakeNoMoreThanTheFreeTime) {
   put_world(1, 1);
   wire::Event sampled = message_event(500, 900, kSend, 0, wire::kEventEstimated);
@@ -171,7 +171,7 @@ TEST_F(TimelineTest, SampledCallsTakeNoMoreThanTheFreeTime) {
   EXPECT_THAT(timeline.densities.cells, ElementsAre(900));
 }
 
-// What is drawn is compared with a slow model: each nanosecond of each call is in one slot.
+// The densities are compared with a slow model: each nanosecond of each call is in one slot.
 TEST_F(TimelineTest, DensitiesAreTheTimeOfEachSlotByAnyOtherReckoning) {
   constexpr unsigned kSeed = 20240612;
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);

@@ -1,5 +1,5 @@
-// What the views and the report say of calls that have not returned, and of the time in which ranks
-// were watched.
+// Calls that have not returned, and the time in which ranks were watched, in the views and in the
+// report.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -198,7 +198,7 @@ TEST_F(UnderWayViewTest, RanksOfALostHostAreWatchedUntilTheHostWasHeardOfLast) {
   EXPECT_EQ(good(world_totals(again.file())).worlds.at(0).longest_call_ns, 2 * kSecond - 100);
 }
 
-// Rank 0 is in one call all the time, rank 1 has made a call long ago. Links report every second.
+// Rank 0 is in one call all the time. Rank 1 made a call long ago. Links report every second.
 TEST_F(UnderWayViewTest, ARankThatHangsHasTheWholeShareAndARankThatComputesHasLess) {
   wire::ProfileWindow window;
   window.rows = {part(1, kWindow), part(2, kWindow)};
@@ -267,7 +267,7 @@ TEST_F(UnderWayViewTest, ATimelineHasCallsThatHaveNotReturned) {
   EXPECT_EQ(one.calls_in_all, 4u);
 }
 
-// The chunk with the end of rank 0's call is here before the window that would say so.
+// The chunk with the end of rank 0's call is stored before the window that would report the end.
 TEST_F(UnderWayViewTest, ATimelineHasACallOnceIfItsEventIsThereBeforeItsWindow) {
   hang();
   std::vector<wire::Event> events = some_events(1, 2);
@@ -279,7 +279,7 @@ TEST_F(UnderWayViewTest, ATimelineHasACallOnceIfItsEventIsThereBeforeItsWindow) 
        {good(run.timeline({})), good(run.timeline({.range = {kSecond, 2 * kSecond}}))}) {
     ASSERT_EQ(timeline.calls.size(), 2u);
     EXPECT_EQ(timeline.calls_in_all, 2u);
-    EXPECT_EQ(timeline.calls[0].rank, 0u);
+    EXPECT_EQ(timeline.calls[0].rank, Rank{0});
     EXPECT_FALSE(timeline.calls[0].is_open);
     EXPECT_EQ(timeline.calls[0].end_ns, 2 * kSecond + 1);
     EXPECT_TRUE(timeline.calls[1].is_open);
@@ -288,7 +288,7 @@ TEST_F(UnderWayViewTest, ATimelineHasACallOnceIfItsEventIsThereBeforeItsWindow) 
   }
   const Timeline one = good(run.timeline({.limit = 1}));
   ASSERT_EQ(one.calls.size(), 1u);
-  EXPECT_EQ(one.calls[0].rank, 1u) << "the call that has not returned is not left out";
+  EXPECT_EQ(one.calls[0].rank, Rank{1}) << "the call that has not returned is not left out";
 }
 
 TEST_F(UnderWayViewTest, AnEventOfAnotherThreadOrFromBeforeEndsNoCall) {

@@ -118,7 +118,7 @@ class Program {
     return made;
   }
 
-  /// In which order the ranks' events are added.
+  /// The order in which the ranks' events are added.
   enum class Order { kByTime, kByRank };
   WaitStates analyse(Order order = Order::kByTime) const {
     WaitAnalysis analysis(functions());
@@ -461,7 +461,7 @@ TEST(WaitCauses, KeepsALimitedNumberOfWaitsAndCountsWhatItMayNotHaveFollowed) {
   for (std::uint32_t rank = 0; rank < 2; ++rank) causes.add_process({0, rank});
   for (Nanos i = 0; i < 10000; ++i) {
     causes.add({0, 0}, kRecv, 10 * i + 7, {{10 * i, 10 * i + 7, {1, 0}, WaitKind::kLateSender}});
-    // Something that began at 0 is in flight all the time.
+    // A message that was sent at 0 is in flight all the time.
     if (i % 10 == 9) {
       causes.follow(0);
       ASSERT_LE(causes.kept(), 3 * kMax);
@@ -539,7 +539,7 @@ class Model {
     return root_at(waiting_.at(rank).at(time), time);
   }
   std::map<std::uint32_t, std::map<Nanos, std::uint32_t>> waiting_;
-  // A call that has waited, until it returns: the last moment in which it waited.
+  // For each call that has waited and not returned: the last moment in which it waited.
   std::map<std::uint32_t, std::map<Nanos, Nanos>> returning_;
 };
 

@@ -167,7 +167,7 @@ TEST_F(WaitTablesTest, ChunksInAnyOrderGiveTheSameMessages) {
     receives.back().thread = static_cast<std::uint32_t>(random() % 2);
     expected += wait;
   }
-  // As an agent does: the records of one ring after those of the other.
+  // An agent also writes the records of one ring after those of the other.
   for (std::size_t at = 0; at < kMessages; at += 1000) {
     std::ranges::stable_sort(std::span(receives).subspan(at, 1000), {}, &wire::Event::thread);
   }

@@ -10,7 +10,7 @@
 namespace xylem::storage {
 namespace {
 
-// In front of a store in memory: commits fail or wait when told to.
+// Wraps a store in memory. The test lets commits fail or wait.
 class GatedStore final : public Store {
  public:
   std::optional<Error> failure;

@@ -32,7 +32,7 @@ class ReplacedRunTest : public ::testing::Test {
   ~ReplacedRunTest() override { std::filesystem::remove_all(folder_); }
 
   enum class Content { kNothing, kAProcess };
-  /// A run in the file; with its end when it `ended`.
+  /// Writes a run to the file, with its end if `ended`.
   void make_run(Content content, bool ended = true) {
     SqliteOptions options;
     options.path = path_;

@@ -1,4 +1,4 @@
-// Series of auxiliary services in a run's file: their numbers, and that none is there twice.
+// Series of auxiliary services in a run's file: their values are right, and none is stored twice.
 
 #include "wire/series.h"
 
@@ -111,7 +111,7 @@ TEST_F(SeriesTest, NumbersOfAProcessAreThoseOfItsRank) {
   both.at_ns = 5;
   both.layout = key_of(process_layout());
   both.captured = 1;
-  both.entries = {{Lane{7}, {256}}, {Lane{8}, {1}}};  // Nobody has told of lane 8 yet.
+  both.entries = {{Lane{7}, {256}}, {Lane{8}, {1}}};  // Lane 8 is not registered yet.
   put(wire::Packet(identity(0, kProcessLane, 0, 1), wire::encode(both)));
   EXPECT_EQ(ask("SELECT world, rank, leaf, pid, at_ns, name, value FROM process_metric"),
             "0|3|0|1003|5|rss|1024\n");
@@ -157,7 +157,7 @@ TEST_F(SeriesTest, TheAccountOfEachServiceAddsUpWhenItsLeafHasEnded) {
 TEST_F(SeriesTest, WhatALostHostHadToldAndNeverCameIsLostAtTheEnd) {
   put_names(0);
   put(sample(0, 0, {0, 1}));
-  put(sample(0, 4, {0, 1}));  // It says that five were taken.
+  put(sample(0, 4, {0, 1}));  // The packet says that five samples were taken.
   ASSERT_TRUE(store_->put_host_lost(LeafId{0}, "no heartbeat for 3 s"));
   EXPECT_EQ(ask("SELECT captured, stored, lost FROM service_account WHERE service = 'host'"),
             "5|2|0\n");
@@ -206,7 +206,7 @@ TEST_F(SeriesTest, AFileOfVersionSevenIsBroughtUpWithItsMetrics) {
 TEST_F(SeriesTest, TheReportTellsTheServicesAndHowBusyHostsWere) {
   put_names(0);
   put_names(1);
-  put(sample(0, 1, {300, 100, 100}));  // In two seconds; what others stole keeps nobody busy here.
+  put(sample(0, 1, {300, 100, 100}));  // In two seconds. Stolen time does not count as busy.
   put(sample(0, 2, {100, 300, 200}));
   put(sample(1, 1, {0, 50}));
   put(tombstone(1, 2, 5));
@@ -218,7 +218,7 @@ TEST_F(SeriesTest, TheReportTellsTheServicesAndHowBusyHostsWere) {
   ASSERT_EQ(report->services.size(), 2u);
   EXPECT_EQ(report->services[0].name, "host");
   EXPECT_EQ(report->services[0].back_ends, 2u);
-  EXPECT_EQ(report->services[0].complete, 0u);  // Sample 0 of both is on its way.
+  EXPECT_EQ(report->services[0].complete, 0u);  // Sample 0 of both hosts is still missing.
   EXPECT_EQ(report->services[0].captured, 3u + 5u);
   EXPECT_EQ(report->services[0].stored, 3u);
   EXPECT_EQ(report->services[0].lost, 3u);
@@ -292,7 +292,7 @@ TEST_F(SeriesTest, RanksHaveSeriesOfTheirOwn) {
   EXPECT_EQ(all->lines[0].points[0].min, 400);
   EXPECT_EQ(all->lines[0].points[1].max, 412);
 
-  // Whoever looks into samples of another rank fails.
+  // A query that opens samples of another rank fails.
   change_file(path_, "UPDATE series_row SET numbers = 'no numbers' WHERE lane <> 7");
   const auto one =
       view->series({.name = "rss", .columns = 1, .world = WorldId{0}, .rank = Rank{3}});
@@ -337,7 +337,7 @@ TEST_F(SeriesTest, TheLastLookEndsWithTheRangeOrHasAllThatIsNewer) {
   put_names(0);
   put(sample(0, 0, {0, 700, 0}));
   ASSERT_TRUE(store_->commit());
-  // 16384 looks of 10 ns and one of 5, in which nothing is; then a sample behind the end.
+  // 16384 intervals of 10 ns and an empty one of 5 ns; then a sample after the end.
   change_file(path_,
               "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 32767)"
               " INSERT INTO series_row(service, lane, at_ns, span_ns, slice, layout, numbers)"
@@ -403,7 +403,7 @@ TEST_F(SeriesTest, AViewOpensOfEachServiceOnlyTheNewestSample) {
   put(sample(1, 0, {kUnknown, 300, kUnknown}));
   ASSERT_TRUE(store_->commit());
   change_file(path_, "INSERT INTO host_value VALUES(0, 7, 'idle', 0.5), (0, 3, 'idle', 0.25)");
-  // Whoever looks into another sample fails.
+  // A query that opens another sample fails.
   change_file(path_,
               "UPDATE series_row SET numbers = 'no numbers' WHERE at_ns IN (0, 1000000000) AND"
               " service = (SELECT id FROM service WHERE leaf = 0 AND name = 'host')");

@@ -1,5 +1,5 @@
-// What only the store in a file promises: who may make it, who may read it, and what a full disk,
-// a network file system and a damaged or foreign file do to it.
+// Promises of the store in a file: who may make it and read it, and what happens with a full disk,
+// a network file system, and a damaged or foreign file.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -72,7 +72,7 @@ wire::Packet heavy_chunk(std::uint64_t number, std::mt19937_64& random) {
   return chunk_packet(7, 1, number * 2000, events);
 }
 
-/// Runs `act` in a child, so that what it does to its process stays there. 0 is good.
+/// Runs `act` in a child process, so that it cannot change this process. 0 means success.
 int in_child(const std::function<int()>& act) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(act());
@@ -109,7 +109,7 @@ TEST_F(SqliteStoreTest, KeepsARowForEachFactOfAHost) {
             "7 250 idle 0.25, 7 250 memory 3.5, 7 500 idle 0.5");
 }
 
-// The first row is of a rank that was not told the size; a size that is larger is a better one.
+// The rank of the first row did not know the size. The larger size is right.
 TEST_F(SqliteStoreTest, TellsOfARankThatIsNotWatchedOnceThoughItKnewNoSize) {
   auto store = make_store({path_});
   wire::ProcessRow unwatched = process_row(1, 1, 1, 2);
@@ -140,7 +140,7 @@ TEST_F(SqliteStoreTest, TellsMessagesThatMetAFullRingAndWhoseMatrixIsShortOfThem
   window.rows = {profile_row(7, 1, 10), profile_row(7, 2, 10)};
   window.matrix = {{LeafId{7}, Lane{1}, Rank{1}, 80, 10}, {LeafId{7}, Lane{2}, Rank{0}, 80, 10}};
   window.accounts = {account_row(7, 1, 10, true), account_row(7, 2, 10, true)};
-  window.accounts[1].lost_messages = 3;  // Of completions: no call is lost with them.
+  window.accounts[1].lost_messages = 3;  // Lost with completions: no call is lost.
   window.accounts[1].lost_message_bytes = 24;
   window.accounts[1].lost_receives = 2;
   window.accounts[1].untracked_receives = 1;
@@ -282,7 +282,8 @@ TEST_F(SqliteStoreTest, FindsTotalsThatDifferFromWhatIsStored) {
                                      "leaf 7, lane 1: stored events says 100, counted again 0"));
 }
 
-// A file size limit stands for a full disk: it needs no rights. SQLite gets EFBIG for ENOSPC.
+// A limit of the file size takes the place of a full disk, since it needs no rights. SQLite gets
+// EFBIG instead of ENOSPC.
 TEST_F(SqliteStoreTest, UndoesACommitThatDoesNotFitAndGoesOnWhenThereIsRoom) {
   std::signal(SIGXFSZ, SIG_IGN);
   auto store = make_store({path_});
@@ -338,7 +339,7 @@ TEST_F(SqliteStoreTest, FoldsItsLogBetweenReadersAndTellsOfOneThatStays) {
   while (said.empty() && monotonic_now() < deadline) commit_some();
   EXPECT_THAT(said, HasSubstr("another program reads an old state"));
   (*reader)->release();
-  // The log keeps its length until it is written from its begin again.
+  // The log keeps its length until it is written from its start again.
   const auto log_bytes = [&] { return std::filesystem::file_size(path_ + "-wal"); };
   std::uintmax_t length = 0;
   do {
@@ -350,7 +351,7 @@ TEST_F(SqliteStoreTest, FoldsItsLogBetweenReadersAndTellsOfOneThatStays) {
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 
-// Under a limit that was there before the store: room for the end is kept below it.
+// The limit was set before the store was opened. The store keeps room for the end below it.
 int end_under_a_file_limit(const std::string& path) {
   std::signal(SIGXFSZ, SIG_IGN);
   const rlimit tight{8u << 20, 8u << 20};
@@ -365,7 +366,7 @@ int end_under_a_file_limit(const std::string& path) {
   }
   std::uint64_t bytes = 0;
   std::uint64_t stored = 0;
-  // After a first failure the log may have been folded into the file.
+  // After the first failure, the log may have been folded into the file.
   for (int failures = 0; stored < 1000 && failures < 2;) {
     const wire::Packet chunk = heavy_chunk(stored, random);
     if (!store->put(chunk)) return 4;
@@ -376,7 +377,7 @@ int end_under_a_file_limit(const std::string& path) {
     ++stored;
     bytes += chunk.payload.size();
   }
-  if (stored == 1000 || bytes < 5u << 20) return 6;  // The log alone took less.
+  if (stored == 1000 || bytes < 5u << 20) return 6;  // The log alone would be smaller.
   Batch batch;
   batch.rows.emplace_back(wire::make_tombstone(heavy_chunk(stored, random), "too large a file"));
   batch.gives_up = true;
@@ -418,7 +419,8 @@ TEST_F(SqliteStoreTest, NamesTheLimitOfFileSizesUnderWhichItCannotBeMade) {
   EXPECT_TRUE(make_sqlite_store({path_, true}));
 }
 
-// The memory ends at each step of the making in turn; the last steps prepare statements.
+// Memory runs out at each step of opening the store, one after the other. The last steps prepare
+// statements.
 int make_with_little_memory(const std::string& path, long file_system) {
   set_log_sink([](Level, std::string_view) {});  // A line each time that the live file is local.
   int made = 0, refused = 0;
@@ -491,7 +493,7 @@ int fill_a_small_disk(const std::string& mount, const std::string& path) {
   }
   if (stored == 0 || stored == 1000) return 5;
   if (ask(path, "SELECT count(*) FROM event_chunk") != std::to_string(stored)) return 6;
-  // The room that was kept takes the end, and the tombstone of what did not fit.
+  // The kept room is enough for the end and for the tombstone of the data that did not fit.
   store->prepare_to_end();
   if (!store->put(tombstone_of(heavy_chunk(stored, random), 2000, "the disk was full"))) return 7;
   const auto ended = store->end_run(0, kSecond);
@@ -596,7 +598,7 @@ TEST_F(NetworkFileSystem, GoesOnWithTheLiveFileAndCopiesItAtTheEnd) {
   ASSERT_TRUE(second->end_run(0, realtime_now()));
   EXPECT_NE(::access(live.c_str(), F_OK), 0);
   EXPECT_EQ(ask(path_, "SELECT count(*) FROM rank"), "1");
-  // The former one had only to say that it was done.
+  // The former front end had stored everything except its end.
   auto third = resume_sqlite_store({path_, live, ""});
   ASSERT_TRUE(third) << third.error().message;
   ASSERT_TRUE(third->store->end_run(0, realtime_now()));

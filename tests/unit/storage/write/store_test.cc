@@ -1,4 +1,4 @@
-// What every store promises, asked of both. The one in memory is also the model for the other.
+// Promises of every store, tested with both stores. The store in memory is the model for the other.
 
 #include <gtest/gtest.h>
 
@@ -125,7 +125,7 @@ TEST_P(EveryStore, DropsAWindowOfWhichAPartIsKnownAndNamesTheRest) {
   const PutOutcome outcome = put(window_packet(0, IntervalSet::range(2, 5), merged));
   EXPECT_EQ(outcome.kind, Kind::kPartlyKnown);
   EXPECT_EQ(outcome.missing.to_string(), "2,4");
-  // What is resent alone is welcome.
+  // A packet that is sent again alone is stored.
   EXPECT_EQ(put(window_packet(0, 2, 5, account_row(2, 1, 5))).kind, Kind::kStored);
   EXPECT_EQ(put(window_packet(0, 4, 6, account_row(4, 1, 6))).kind, Kind::kStored);
   EXPECT_EQ(put(window_packet(0, IntervalSet::range(2, 5), merged)).kind, Kind::kDuplicate);
@@ -195,7 +195,7 @@ TEST_P(EveryStore, KeepsAnAccountWhateverCountersAreClaimed) {
   EXPECT_FALSE(account().front().complete);
 }
 
-// Two short ranks end while nothing can be stored, beside one whose windows are still on their way.
+// Two short ranks end while nothing can be stored. The windows of a third rank are still missing.
 TEST_P(EveryStore, KeepsTheAccountOfEachRankWhoseLastWindowWasGivenUp) {
   put(registration_packet(7, {process_row(1, 0), process_row(2, 1), process_row(3, 2)}));
   wire::ProfileWindow first;
@@ -398,10 +398,10 @@ TEST_P(EveryStore, TakesNodesClocksLinksAndItsEnd) {
   EXPECT_TRUE(store_->end_run(3, realtime_now()));
 }
 
-// One run, and its front ends one after the other, in memory or in a file.
+// One run with several front ends, one after the other, in memory or in a file.
 class EverySuccession : public ::testing::TestWithParam<const char*> {
  protected:
-  /// Of the first front end.
+  /// The store of the first front end.
   std::unique_ptr<Store> begin() {
     RunFacts facts;
     facts.run_id = kRun;
@@ -442,7 +442,7 @@ wire::Packet last_window(std::uint64_t wave, std::uint32_t leaf) {
   return packet;
 }
 
-/// What a front end that was superseded stores: the failure of its commit.
+/// Lets a superseded front end store a packet. Returns the failure of its commit.
 std::optional<Code> code_of_commit(Store& store, const wire::Packet& packet) {
   static_cast<void>(store.put(packet));
   const auto committed = store.commit();
@@ -540,13 +540,13 @@ TEST_P(EverySuccession, EndsARunAgainWhoseFrontEndDiedRightAfterItsEnd) {
   EXPECT_EQ(*second->account(), (std::vector{line(0, 0, 10, 10, 0, true)}));
 }
 
-// Any packets in any order, some twice, some merged, some given up: both stores decide alike and
-// count alike, and neither counts a call twice.
+// Random packets in random order: some come twice, some are merged, some are given up. Both stores
+// decide and count alike, and neither counts a call twice.
 TEST(StoresAgree, OnAnyOrderOfPackets) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
-  const auto pick = [&](std::uint64_t most) { return random() % most; };
+  const auto pick = [&](std::uint64_t max) { return random() % max; };
   for (int trial = 0; trial < 10; ++trial) {
     Folder folder;
     auto memory = make_memory_store();

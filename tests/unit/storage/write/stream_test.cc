@@ -1,4 +1,4 @@
-// Streams of a run in its file: each wave of each leaf once, merged into one row.
+// Streams in a run's file: a wave is one row, and has the part of each leaf once.
 
 #include "wire/stream.h"
 
@@ -25,7 +25,7 @@ using ::testing::IsEmpty;
 constexpr StreamId kSum{raw(wire::kFirstStoredStream)};
 constexpr StreamId kRaw{raw(wire::kFirstStoredStream) + 1};
 
-/// Adds field 1, an int64; what has none is no state, and what has field 9 fits nothing.
+/// Adds up field 1, an int64. A packet without it is no state, and one with field 9 never fits.
 class SumFold final : public StreamFold {
  public:
   bool merges(StreamId stream) const override { return stream == kSum; }
@@ -112,7 +112,7 @@ TEST_F(StreamTest, AKnownPacketIsDroppedAndAPartlyKnownWaveAskedForAgain) {
   put(waves(kSum, 0, IntervalSet::of(1), {number(1), number(2)}));
   EXPECT_EQ(put(waves(kSum, 0, IntervalSet::of(1), {number(1), number(2)})).kind,
             PutOutcome::Kind::kDuplicate);
-  // Waves 1 and 2 of leaves 1 and 2: of wave 1 only leaf 2 is new, wave 2 is new as a whole.
+  // Waves 1 and 2 of leaves 1 and 2. In wave 1 only leaf 2 is new; in wave 2 both are new.
   const PutOutcome outcome =
       put(waves(kSum, 1, IntervalSet::range(1, 3), {number(100), number(200)}));
   EXPECT_THAT(outcome.settled,
@@ -248,8 +248,8 @@ TEST_F(StreamTest, TheLeafThatHasSentItsLastAccountHasEnded) {
   EXPECT_EQ(resume().ended, IntervalSet::of(3));
 }
 
-// Whatever is merged on the way, comes twice, or is given up: each leaf's wave is in the sums once,
-// or lost. Both stores say the same of each packet.
+// Packets may be merged, come twice or be given up. Each leaf's part of a wave is in the sums once,
+// or it is lost. Both stores decide alike for each packet.
 TEST_F(StreamTest, SumsAreThoseOfAModelWhateverIsSentAgainMergedOrGivenUp) {
   constexpr std::uint32_t kSeed = 20261122;  // Fixed, so that a failure can be repeated.
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);

@@ -25,7 +25,7 @@ T succeeded(Result<T> result) {
   return std::move(result).value();
 }
 
-/// A window of a function as the file has it.
+/// A window of a function, as a row of the file.
 struct Row {
   std::uint64_t rank = 0;
   std::string function, function_class;
@@ -62,7 +62,7 @@ class SummaryTest : public StoredRun {
     return facts;
   }
 
-  /// A few processes of a host in a slice; `part`: begun within it.
+  /// A window with a few processes of a host. `part`: it begins within the slice.
   wire::Packet window(std::uint32_t leaf, std::uint64_t wave, Nanos begin_ns) {
     wire::ProfileWindow window;
     window.begin_ns = begin_ns;
@@ -241,7 +241,7 @@ TEST_F(SummaryTest, EveryAnswerEqualsThatOfTheWindowsHoweverTheyCame) {
   constexpr std::uint64_t kWaves = 5000;
   write_randomly(kWaves);
   const std::vector<Row> all = rows();
-  // Something of several levels is there to be wrong.
+  // Several levels have rows; otherwise this test would prove nothing.
   ASSERT_GE(number("SELECT count(DISTINCT level) FROM window_summary"), 3u);
   RunView run = view();
   for (int trial = 0; trial < 150; ++trial) {
@@ -279,7 +279,7 @@ TEST_F(SummaryTest, TheLongestCallsAreThoseOfTheWindows) {
   std::vector<std::uint64_t> found;
   for (const auto& call : succeeded(view().timeline({})).longest) {
     found.push_back(call.duration_ns);
-    EXPECT_EQ(by_window.at({call.rank, call.begin_ns}), call.duration_ns);
+    EXPECT_EQ(by_window.at({raw(call.rank), call.begin_ns}), call.duration_ns);
   }
   EXPECT_EQ(found, expected);
 }

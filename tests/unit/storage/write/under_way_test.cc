@@ -1,4 +1,4 @@
-// Calls that have not returned, time that becomes known late, and the time in which a rank was
+// Calls that have not returned, time that is reported late, and the time in which a rank was
 // watched.
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ class UnderWayTest : public ::testing::Test {
     return row;
   }
 
-  /// A row of a call that is under way: it has time and no calls.
+  /// A row of a call that is under way. It has time, but no calls.
   static wire::ProfileRow part(std::uint32_t lane, std::uint64_t time_ns) {
     wire::ProfileRow row;
     row.leaf = LeafId{7};
@@ -94,8 +94,8 @@ TEST_F(UnderWayTest, AnOlderWindowThatComesLateHidesNothing) {
   EXPECT_EQ(ask("SELECT begin_ns FROM under_way"), "500");
 }
 
-// Ranks 0 and 1 are in a call. In the window that is given up, rank 0 had a call, and rank 1 only
-// the time of its call.
+// Ranks 0 and 1 are in a call. The window that is given up has a call of rank 0, but only time of
+// rank 1.
 TEST_F(UnderWayTest, AGivenUpWindowWithCallsOfARankMayHaveTheEndOfItsCall) {
   wire::ProfileWindow window;
   window.rows = {part(1, 100), part(2, 100)};

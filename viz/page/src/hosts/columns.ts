@@ -14,10 +14,10 @@ export function columnsOf(line: Line, beginNs: number, slotNs: number): Columns 
   if (points.length === 0) return columns;
   const apart = usualStep(points.map((point) => point.slot));
   let before = points[0]!.slot;
-  const put = (slot: number, most: number | null, least: number | null, mean: number | null): void => {
+  const put = (slot: number, max: number | null, min: number | null, mean: number | null): void => {
     columns[0].push((beginNs + (slot + 0.5) * slotNs) / 1e9);
-    columns[1].push(most);
-    columns[2].push(least);
+    columns[1].push(max);
+    columns[2].push(min);
     columns[3].push(mean);
   };
   for (const point of points) {
@@ -37,16 +37,16 @@ function usualStep(slots: readonly number[]): number {
 
 /** A range for all lines of a series, so that charts can be compared. It contains 0, unless all values are far from 0. */
 export function rangeOf(lines: readonly Line[]): [number, number] {
-  let least = Infinity;
-  let most = -Infinity;
+  let min = Infinity;
+  let max = -Infinity;
   for (const { points } of lines) {
     for (const point of points) {
-      least = Math.min(least, point.min);
-      most = Math.max(most, point.max);
+      min = Math.min(min, point.min);
+      max = Math.max(max, point.max);
     }
   }
-  if (least > most) return [0, 1];
-  const isFar = least > 0 && most - least < 0.1 * most;
-  const low = isFar ? least - 0.5 * (most - least) : Math.min(least, 0);
-  return most > low ? [low, most + 0.05 * (most - low)] : [low, low + 1];
+  if (min > max) return [0, 1];
+  const isFar = min > 0 && max - min < 0.1 * max;
+  const low = isFar ? min - 0.5 * (max - min) : Math.min(min, 0);
+  return max > low ? [low, max + 0.05 * (max - low)] : [low, low + 1];
 }

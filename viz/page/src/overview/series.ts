@@ -11,20 +11,20 @@ import type { Line } from "../hosts/columns.ts";
 export function mpiLine(grid: Ranks): Line {
   const line: Line = { leaf: 0, host: "", points: [] };
   for (let slot = 0; slot < grid.columns; ++slot) {
-    let time = 0, watched = 0, least = 1, most = 0, rows = 0;
+    let time = 0, watched = 0, min = 1, max = 0, rows = 0;
     for (const row of grid.rows) {
       const whole = watchedIn(row, slot);
       if (whole <= 0) continue;
       const share = timeShare(row, slot) ?? 0;
       time += row.cells[slot] ?? 0;
       watched += whole;
-      least = Math.min(least, share);
-      most = Math.max(most, share);
+      min = Math.min(min, share);
+      max = Math.max(max, share);
       ++rows;
     }
     if (rows === 0) continue;
     const mean = Math.min(1, time / watched);
-    line.points.push({ slot, min: 100 * least, mean: 100 * mean, max: 100 * most, samples: rows });
+    line.points.push({ slot, min: 100 * min, mean: 100 * mean, max: 100 * max, samples: rows });
   }
   return line;
 }

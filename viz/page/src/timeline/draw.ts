@@ -5,13 +5,14 @@
 import type { Call, Message } from "../answers.ts";
 import { classColour, type Theme } from "../colours.ts";
 import { moment } from "../format.ts";
+import { arrowsOf } from "./arrows.ts";
 import { kGapFrom, laneBox, lineOf } from "./geometry.ts";
 import { fitting, inkOn, multiples, roundStep } from "./labels.ts";
 import { firstAfter, type Lane } from "./lanes.ts";
 import { drawLinks } from "./links.ts";
 import { drawRuler, type Ruler } from "./ruler.ts";
 import { isPaired, linkedWith, type Scene } from "./scene.ts";
-import { clip, type Segment } from "./segments.ts";
+import type { Segment } from "./segments.ts";
 import { rankToY, timeToX, type Viewport } from "./viewport.ts";
 import type { Windows } from "./windows.ts";
 
@@ -38,8 +39,6 @@ const kNameFrom = 11;
 const kLetter = 6.2;
 /** Size of the teeth at the end of a call that has not returned, in pixels. */
 const kTooth = 6;
-/** Maximum number of messages that are drawn. More lines would be a grey cloud. */
-const kMaxLines = 2000;
 
 type Canvas = CanvasRenderingContext2D;
 
@@ -192,16 +191,11 @@ function drawCollective(canvas: Canvas, width: number, height: number, picture: 
 
 function drawMessages(canvas: Canvas, width: number, height: number, picture: Picture, scene: Scene): void {
   const { view, theme, hovered } = picture;
-  const { messages } = scene.answer;
-  if (messages.length > kMaxLines) canvas.globalAlpha = 0.35;
-  let lines = 0;
+  const { shown, inView } = arrowsOf(scene, view, width, height);
+  if (inView > shown.length) canvas.globalAlpha = 0.35;
   const ends = new Path2D();
   canvas.beginPath();
-  for (const message of messages) {
-    if (message.source === message.destination) continue;
-    const line = clip(lineOf(view, message, width, height), width, height);
-    if (line === null) continue;
-    if (++lines > kMaxLines) break;
+  for (const { message, line } of shown) {
     if (isPaired(message)) trace(canvas, line);
     else traceStub(ends, line, message.sent_ns === null);
   }

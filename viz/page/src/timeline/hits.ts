@@ -2,7 +2,8 @@
 
 import type { Call, Message } from "../answers.ts";
 import { classIn } from "../grid.ts";
-import { laneBox, lineOf } from "./geometry.ts";
+import { arrowsOf } from "./arrows.ts";
+import { laneBox } from "./geometry.ts";
 import { pick } from "./lanes.ts";
 import { shareOf, type Scene } from "./scene.ts";
 import { distance } from "./segments.ts";
@@ -31,12 +32,12 @@ export function callAt(scene: Scene, view: Viewport, { x, y, width, height }: Po
   return null;
 }
 
-/** The nearest message. A message of which one end is unknown has a short line. */
+/** The message with the nearest line. A message of which one end is unknown has a short line. */
 export function messageAt(scene: Scene, view: Viewport, { x, y, width, height }: Point): Message | null {
   let nearest: Message | null = null;
   let least = kNear;
-  for (const message of scene.answer.messages) {
-    const apart = distance(lineOf(view, message, width, height), x, y);
+  for (const { message, line } of arrowsOf(scene, view, width, height).shown) {
+    const apart = distance(line, x, y);
     if (apart < least) [nearest, least] = [message, apart];
   }
   return nearest;

@@ -59,18 +59,18 @@ export function pick(lane: Lane, ns: number, slackNs: number): Call | null {
  */
 export function longestOf(
     calls: readonly Call[], beginNs: number, endNs: number, firstRank: number, endRank: number,
-    most: number): Call[] {
+    max: number): Call[] {
   const found: Call[] = [];
   const isBefore = (a: Call, b: Call): boolean =>
     (b.end_ns - b.begin_ns - (a.end_ns - a.begin_ns) || a.begin_ns - b.begin_ns || a.rank - b.rank) < 0;
   for (const call of calls) {
     if (call.begin_ns >= endNs || call.end_ns <= beginNs) continue;
     if (call.rank >= endRank || call.rank + 1 <= firstRank) continue;
-    if (found.length === most && !isBefore(call, found[most - 1]!)) continue;
+    if (found.length === max && !isBefore(call, found[max - 1]!)) continue;
     let at = found.length;
     while (at > 0 && isBefore(call, found[at - 1]!)) --at;
     found.splice(at, 0, call);
-    if (found.length > most) found.pop();
+    if (found.length > max) found.pop();
   }
   return found;
 }

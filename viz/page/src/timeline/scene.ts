@@ -69,11 +69,11 @@ export function isPaired(message: Message): message is Message & { sent_ns: numb
 /** The best answer for a view; null: no answer has a part of it. */
 export function bestOf(kept: readonly Kept<Scene>[], view: Viewport): Scene | null {
   let best: Scene | null = null;
-  let most = 0;
+  let max = 0;
   for (const { tile, answer, isOld } of kept) {
     const worth = worthOf(tile, answer, view) * (isOld ? kOld : 1);
-    if (worth <= most) continue;
-    most = worth;
+    if (worth <= max) continue;
+    max = worth;
     best = answer;
   }
   return best;

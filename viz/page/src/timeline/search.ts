@@ -10,7 +10,7 @@ import type { Parameters } from "../api.ts";
 import { count, moment } from "../format.ts";
 
 /** Maximum number of calls in one answer. */
-const kMost = 200;
+const kMaxCalls = 200;
 /** A search that finds nothing in so many answers waits for the user to go on. */
 const kMaxAnswers = 20;
 
@@ -100,7 +100,7 @@ export class Finder {
       ? { begin_ns: Math.floor(beginNs), end_ns: this.fromNs, backwards: true }
       : { begin_ns: this.toNs, end_ns: Math.ceil(endNs) };
     this.owner.say("searching …");
-    this.owner.ask({ ...this.question, ...range, most: kMost }, (answer) => {
+    this.owner.ask({ ...this.question, ...range, most: kMaxCalls }, (answer) => {
       if (text === this.text) this.take(answer, isBack, answers);
     }, (message) => {
       this.text = "";

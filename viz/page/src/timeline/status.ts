@@ -3,10 +3,12 @@
 import { el, type Child } from "../dom.ts";
 import type { Timeline } from "../answers.ts";
 import { count, duration, moment, plural } from "../format.ts";
+import type { Arrows } from "./arrows.ts";
 import type { Scene } from "./scene.ts";
 import type { Viewport } from "./viewport.ts";
 
-export function statusOf(scene: Scene, view: Viewport, isWaiting: boolean): Child[] {
+/** `arrows`: the messages with a line; null if messages are hidden. */
+export function statusOf(scene: Scene, view: Viewport, isWaiting: boolean, arrows: Arrows | null): Child[] {
   const { answer } = scene;
   const length = view.endNs - view.beginNs;
   const lost = answer.scope.lost_calls;
@@ -16,7 +18,7 @@ export function statusOf(scene: Scene, view: Viewport, isWaiting: boolean): Chil
       `${moment(view.beginNs, length / 100)} to ${moment(view.endNs, length / 100)}, ${duration(length)}: `),
     el("span", { "data-value": "detail", "data-detail": answer.detail }, detailOf(scene)),
     isWaiting && " Loading more.",
-    ...messagesOf(answer),
+    ...messagesOf(answer, arrows),
     answer.calls.some((call) => call.is_open === true) && " A call with a torn end has not returned.",
     answer.scope.estimated && " ~ Some times are estimates: calls that were not timed are scaled up.",
     lost > 0 && el("b", { class: "bad", "data-value": "lost" },
@@ -25,16 +27,22 @@ export function statusOf(scene: Scene, view: Viewport, isWaiting: boolean): Chil
   ];
 }
 
-/** Says which messages cannot be drawn. */
-function messagesOf(answer: Timeline): Child[] {
+/** Says how many messages are drawn, and which cannot be drawn. */
+function messagesOf(answer: Timeline, arrows: Arrows | null): Child[] {
   return [
+    arrows !== null && arrows.inView > 0 && el("span", { "data-value": "arrows" }, arrowText(arrows)),
     answer.messages.length < answer.messages_in_all &&
-      ` The ${count(answer.messages.length)} largest of ${plural(answer.messages_in_all, "message")} have a line.`,
+      ` Only the ${count(answer.messages.length)} largest of ${plural(answer.messages_in_all, "message")} around here are loaded.`,
     answer.unpaired > 0 && el("span", { "data-value": "unpaired" },
       ` ${plural(answer.unpaired, "end")} of messages around here: the other end is lost, unknown or far away.`),
     answer.backwards > 0 && el("b", { class: "bad", "data-value": "backwards" },
       ` ${plural(answer.backwards, "message")} would go back in time by more than the clocks' error, and are not drawn.`),
   ];
+}
+
+function arrowText({ shown, inView }: Arrows): string {
+  if (shown.length < inView) return ` The ${count(shown.length)} largest of ${plural(inView, "message")} have a line.`;
+  return ` ${plural(inView, "message")} ${inView === 1 ? "has" : "have"} a line.`;
 }
 
 /** Says what is drawn. */

@@ -108,10 +108,10 @@ export function yToRank(view: Viewport, y: number, height: number): number {
   return view.firstRank + (y / height) * (view.endRank - view.firstRank);
 }
 
-function fit(begin: number, end: number, least: number, most: number, shortest: number): [number, number] {
-  const room = Math.max(most - least, shortest);
+function fit(begin: number, end: number, min: number, max: number, shortest: number): [number, number] {
+  const room = Math.max(max - min, shortest);
   const size = Math.min(Math.max(end - begin, shortest), room);
-  const start = Math.min(Math.max(begin, least), least + room - size);
+  const start = Math.min(Math.max(begin, min), min + room - size);
   return [start, start + size];
 }
 

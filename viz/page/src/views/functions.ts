@@ -45,19 +45,19 @@ function columns(answer: () => Functions): Column<FunctionRow>[] {
     { id: "ranks", head: "ranks", isNumber: true, value: (row) => row.ranks, cell: (row) => count(row.ranks) },
     { id: "series", head: "over time", title: "Time in it, slot by slot, from the left to the right", cell: (row) => {
       const slot = answer().slot_ns;
-      const most = Math.max(0, ...row.series_ns);
-      const at = answer().scope.begin_ns + row.series_ns.indexOf(most) * slot;
+      const max = Math.max(0, ...row.series_ns);
+      const at = answer().scope.begin_ns + row.series_ns.indexOf(max) * slot;
       return spark(row.series_ns, `${row.function}: most from ${moment(at, slot)} on, ` +
-        `${duration(most)} in ${duration(slot)} of all ranks`);
+        `${duration(max)} in ${duration(slot)} of all ranks`);
     } },
     { id: "distribution", head: "how long a call takes",
       title: "How many calls took how long; each bar is twice as long as the one before", cell: (row) => {
       if (row.distribution.length === 0) return kNone;
       const classes = classesOf(row.distribution);
       const half = quantile(row.distribution, 0.5);
-      const most = quantile(row.distribution, 0.99);
+      const max = quantile(row.distribution, 0.99);
       return el("span", { class: "with-spark" },
-        bars(classes, `${row.function}: half of the calls took less than ${duration(half)}, 99 % less than ${duration(most)}`),
+        bars(classes, `${row.function}: half of the calls took less than ${duration(half)}, 99 % less than ${duration(max)}`),
         el("small", { class: "faint" }, `½ < ${duration(half)}`));
     } },
   ];

@@ -99,12 +99,12 @@ export const matrix: View = {
 
     const draw = (): void => {
       const waits = isWaits(value());
-      const { least, most, leastShare } = square.scale;
+      const { min, max, leastShare } = square.scale;
       fill(toolbar,
         choice("show", kValues, value(), (id) => set({ value: id })),
         choice("colours", kScales, scale(), (id) => set({ scale: id })),
-        answer !== null && most > 0 &&
-          legend(page.theme, scale() === "log" ? text(value(), Math.round(least)) : "0", text(value(), most), leastShare),
+        answer !== null && max > 0 &&
+          legend(page.theme, scale() === "log" ? text(value(), Math.round(min)) : "0", text(value(), max), leastShare),
         page.place.own.cut !== undefined &&
           el("button", { type: "button", class: "chip", title: "Show all ranks again", click: all }, "part of the ranks ✕"));
       if (answer === null) return;

@@ -8,6 +8,7 @@ import type { Call, Message, Ranks } from "../answers.ts";
 import { el, empty, fill } from "../dom.ts";
 import { Hint } from "../hint.ts";
 import { Surface } from "../surface.ts";
+import { arrowsOf } from "../timeline/arrows.ts";
 import { draw, kLeft, kTop } from "../timeline/draw.ts";
 import { Gestures } from "../timeline/gestures.ts";
 import { callAt, type Point } from "../timeline/hits.ts";
@@ -254,7 +255,9 @@ class TimelineView implements Mounted {
     const like = this.wanted ?? (this.chosen === null ? null : listed(this.chosen));
     const found = like === null ? null : callLike(scene, like);
     if (found !== null) this.chooseCall(found);
-    fill(this.status, ...statusOf(scene, view, this.store.isWaiting),
+    const { width, height } = this.plot();
+    const arrows = this.hasMessages() ? arrowsOf(scene, view, width, height) : null;
+    fill(this.status, ...statusOf(scene, view, this.store.isWaiting, arrows),
       this.ruler !== null && el("b", { "data-value": "ruler" }, ` Between the two points: ${rulerText(this.ruler)}.`));
     this.longest.tell(scene, view, this.page.place.rank, this.store.isWaiting);
   }

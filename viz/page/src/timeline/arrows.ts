@@ -1,0 +1,36 @@
+// The messages that have a line on the plot. The same list is drawn, counted in the text and found by the pointer.
+
+import type { Message } from "../answers.ts";
+import { lineOf } from "./geometry.ts";
+import type { Scene } from "./scene.ts";
+import { clip, type Segment } from "./segments.ts";
+import type { Viewport } from "./viewport.ts";
+
+/** Maximum number of lines. More lines would be a grey cloud. */
+export const kMaxArrows = 2000;
+
+export interface Arrow {
+  readonly message: Message;
+  /** The part of the line that is on the plot. */
+  readonly line: Segment;
+}
+
+export interface Arrows {
+  /** At most kMaxArrows. If more messages cross the plot, the largest of them. */
+  readonly shown: readonly Arrow[];
+  /** Number of messages of the answer that cross the plot. */
+  readonly inView: number;
+}
+
+/** The arrows of messages from one rank to another. A message of a rank to itself would be a line across its calls. */
+export function arrowsOf(scene: Scene, view: Viewport, width: number, height: number): Arrows {
+  const found: Arrow[] = [];
+  for (const message of scene.answer.messages) {
+    if (message.source === message.destination) continue;
+    const line = clip(lineOf(view, message, width, height), width, height);
+    if (line !== null) found.push({ message, line });
+  }
+  const inView = found.length;
+  if (inView > kMaxArrows) found.sort((a, b) => b.message.bytes - a.message.bytes).splice(kMaxArrows);
+  return { shown: found, inView };
+}

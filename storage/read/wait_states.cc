@@ -512,6 +512,22 @@ const char* wait_kind_name(WaitKind kind) {
   return "other";
 }
 
+const char* wait_kind_words(WaitKind kind) {
+  switch (kind) {
+    case WaitKind::kLateSender:
+      return "late sender";
+    case WaitKind::kLateReceiver:
+      return "late receiver";
+    case WaitKind::kWaitAtCollective:
+      return "wait at collective";
+    case WaitKind::kLateRoot:
+      return "late root";
+    case WaitKind::kEarlyRoot:
+      return "early root";
+  }
+  return "other";
+}
+
 const char* not_analysed_name(NotAnalysed reason) {
   switch (reason) {
     case NotAnalysed::kNoNumber:
@@ -534,6 +550,11 @@ double WaitCoverage::share() const {
 const WaitCoverage* WaitStates::of(WorldId world) const {
   const auto found = std::ranges::find(worlds, world, &WaitCoverage::world);
   return found == worlds.end() ? nullptr : &*found;
+}
+
+bool WaitStates::knows(WorldId world) const {
+  const WaitCoverage* const coverage = of(world);
+  return coverage != nullptr && coverage->analysed.calls != 0;
 }
 
 }  // namespace xylem::storage

@@ -58,6 +58,8 @@ enum class WaitKind : std::uint8_t {
 };
 /// "late_sender", "late_receiver", "wait_at_collective", "late_root" or "early_root".
 const char* wait_kind_name(WaitKind kind);
+/// The same for people: "late sender".
+const char* wait_kind_words(WaitKind kind);
 
 /// The waits of a rank with the same cause, kind, function and root cause, over the whole run.
 struct WaitState {
@@ -109,7 +111,13 @@ struct WaitCoverage {
 struct WaitStates {
   std::vector<WaitState> rows;       ///< The longest first.
   std::vector<WaitCoverage> worlds;  ///< In the order of ids.
+  /// Why the events cannot be read: a chunk is damaged. Usually empty. If not, there are no rows.
+  std::string fault;
+  /// Null for a world without events.
   const WaitCoverage* of(WorldId world) const;
+  /// True if the waits of at least one call of the world are known. Events of older versions have
+  /// no numbers, so their waits are unknown.
+  bool knows(WorldId world) const;
 };
 
 /// A function of a run.

@@ -175,35 +175,6 @@ WaitStates analyse(Connection& connection) {
   return analysis.finish();
 }
 
-/// The result, as long as the file does not change.
-class WaitResult {
- public:
-  std::shared_ptr<const WaitStates> get(Connection& connection) {
-    const auto state = state_of(connection);
-    if (!states_ || state != state_) {
-      auto states = std::make_shared<const WaitStates>(analyse(connection));
-      if (!connection.ok()) return states;
-      states_ = std::move(states);
-      state_ = state;
-    }
-    return states_;
-  }
-
- private:
-  using State = std::pair<std::int64_t, std::int64_t>;
-  static State state_of(Connection& connection) {
-    Statement row(connection,
-                  "SELECT (SELECT max(id) FROM event_chunk),"
-                  " (SELECT count(*) + total(world IS NOT NULL) FROM process)");
-    if (!row.first()) return {};
-    const State state{row.integer(0), row.integer(1)};
-    row.reset();
-    return state;
-  }
-  State state_;
-  std::shared_ptr<const WaitStates> states_;
-};
-
 void put_text(sqlite3_context* out, std::string_view text) {
   sqlite3_result_text(out, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
 }
@@ -287,48 +258,56 @@ class CoverageRows final : public RowSource {
 
 class WaitTable final : public RowTable {
  public:
-  WaitTable(std::shared_ptr<WaitResult> result, bool is_coverage)
-      : result_(std::move(result)), is_coverage_(is_coverage) {}
+  WaitTable(std::shared_ptr<KeptWaitStates> kept, bool is_coverage)
+      : kept_(std::move(kept)), is_coverage_(is_coverage) {}
   std::unique_ptr<RowSource> open(Connection& connection) override {
-    auto states = result_->get(connection);
+    auto states = kept_->get(connection);
     if (is_coverage_) return std::make_unique<CoverageRows>(*states);
     return std::make_unique<WaitStateRows>(std::move(states));
   }
 
  private:
-  std::shared_ptr<WaitResult> result_;
+  std::shared_ptr<KeptWaitStates> kept_;
   bool is_coverage_;
 };
 
 }  // namespace
 
-int register_wait_tables(sqlite3* database) {
+std::shared_ptr<const WaitStates> KeptWaitStates::get(Connection& connection) {
+  Version version;
+  Statement row(connection,
+                "SELECT (SELECT max(id) FROM event_chunk),"
+                " (SELECT count(*) + total(world IS NOT NULL) FROM process)");
+  if (row.first()) version = {row.integer(0), row.integer(1)};
+  row.reset();
+  if (states_ && version == version_) return states_;
+  auto states = std::make_shared<const WaitStates>(analyse(connection));
+  if (!connection.ok()) return states;
+  states_ = std::move(states);
+  version_ = version;
+  return states_;
+}
+
+int register_wait_tables(sqlite3* database, std::shared_ptr<KeptWaitStates> kept) {
   int code = register_row_table(
       database, "message",
       "CREATE TABLE message(world INTEGER, comm INTEGER, tag INTEGER, source INTEGER,"
       " destination INTEGER, number INTEGER, bytes INTEGER, sent_ns INTEGER, received_ns INTEGER)",
       std::make_unique<MessageTable>());
-  const auto result = std::make_shared<WaitResult>();
   if (code == SQLITE_OK) {
     code = register_row_table(
         database, "wait_state",
         "CREATE TABLE wait_state(world INTEGER, rank INTEGER, cause_rank INTEGER, kind TEXT,"
         " function TEXT, time_ns INTEGER, calls INTEGER, root_rank INTEGER)",
-        std::make_unique<WaitTable>(result, false));
+        std::make_unique<WaitTable>(kept, false));
   }
   if (code == SQLITE_OK) {
     code = register_row_table(database, "wait_coverage",
                               "CREATE TABLE wait_coverage(world INTEGER, part TEXT, calls INTEGER,"
                               " time_ns INTEGER)",
-                              std::make_unique<WaitTable>(result, true));
+                              std::make_unique<WaitTable>(kept, true));
   }
   return code;
-}
-
-Result<WaitStates> read_wait_states(Connection& connection) {
-  WaitStates states = analyse(connection);
-  if (auto read = connection.take(); !read) return unexpected(read.error());
-  return states;
 }
 
 }  // namespace xylem::storage

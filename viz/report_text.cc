@@ -369,7 +369,7 @@ const char* not_analysed_words(storage::NotAnalysed reason) {
     case storage::NotAnalysed::kAmbiguous:
       return "several threads used a channel at the same time";
     case storage::NotAnalysed::kNotCovered:
-      return "waits for sends, and other calls whose waits are not analysed";
+      return "kinds of calls that are not covered, such as MPI_Scan";
   }
   return "other";
 }

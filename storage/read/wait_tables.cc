@@ -57,7 +57,7 @@ class MessageRows final : public RowSource, MessageSink {
   explicit MessageRows(Connection& connection) : connection_(connection), stream_(connection) {
     for (ProcessIndex i = 0; i < stream_.processes().size(); ++i) {
       const EventStream::Process& process = stream_.processes()[i];
-      matcher_.add_process(process.world, process.rank);
+      matcher_.add_process(WorldId{process.world}, Rank{process.rank});
       if (!process.has_one_thread && !survey(stream_, i).has_one_thread) matcher_.expect_threads(i);
     }
   }
@@ -114,7 +114,7 @@ void MessageRows::column(sqlite3_context* out, int column) {
   const Row& row = rows_.front();
   switch (column) {
     case 0:
-      return sqlite3_result_int64(out, row.half.world);
+      return sqlite3_result_int64(out, raw(row.half.world));
     case 1:
       if (row.half.comm != wire::kNoComm) sqlite3_result_int64(out, row.half.comm);
       return;
@@ -122,9 +122,9 @@ void MessageRows::column(sqlite3_context* out, int column) {
       if (row.half.tag != wire::kNoTag) sqlite3_result_int64(out, row.half.tag);
       return;
     case 3:
-      return sqlite3_result_int64(out, row.half.source);
+      return sqlite3_result_int64(out, raw(row.half.source));
     case 4:
-      return sqlite3_result_int64(out, row.half.destination);
+      return sqlite3_result_int64(out, raw(row.half.destination));
     case 5:
       if (row.half.is_numbered) sqlite3_result_int64(out, row.half.number);
       return;
@@ -150,14 +150,14 @@ WaitStates analyse(Connection& connection) {
   WaitAnalysis analysis(stream.functions());
   for (ProcessIndex i = 0; i < stream.processes().size(); ++i) {
     const EventStream::Process& process = stream.processes()[i];
-    analysis.add_process(process.world, process.rank);
+    analysis.add_process(WorldId{process.world}, Rank{process.rank});
     const Surveyed surveyed = survey(stream, i);
     for (const std::uint32_t comm : surveyed.comms) analysis.add_member(i, comm);
     if (!surveyed.has_one_thread) analysis.expect_threads(i);
   }
   Statement worlds(connection, "SELECT id, size FROM world");
   for (bool more = worlds.first(); more; more = worlds.next()) {
-    analysis.expect_ranks(static_cast<std::uint32_t>(worlds.integer(0)),
+    analysis.expect_ranks(WorldId{static_cast<std::uint32_t>(worlds.integer(0))},
                           static_cast<std::uint64_t>(std::max<std::int64_t>(0, worlds.integer(1))));
   }
   EventStream::Item item;

@@ -143,8 +143,8 @@ static void late_receivers_waitall(void) {
   }
 }
 
-/* Rank 0 waits in MPI_Waitall for a message of rank 2, a little late, and for the receive of rank 1,
- * very late. */
+/* Rank 0 waits in MPI_Waitall for a message of rank 2, a little late, and for the receive of rank
+ * 1, very late. */
 static void late_in_exchange(void) {
   if (rank == 0) {
     MPI_Request requests[2];

@@ -71,6 +71,7 @@ struct WaitAnalysis::State final : MessageSink, CollectiveMatcher::Sink {
 
   std::uint64_t track(ProcessIndex index, const wire::Event& event);
   void forget(ProcessIndex index, std::uint64_t handle);
+  void untrack(std::uint64_t number);
   void close_if_done(std::uint64_t number);
   void wait_for(std::uint64_t call_number, std::uint64_t request_number);
   void consider_requests(ProcessIndex index, std::uint64_t call_number);

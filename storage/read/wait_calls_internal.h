@@ -53,7 +53,6 @@ struct OpenCall {
 /// is used for another request.
 struct Request {
   ThreadOf thread;
-  std::uint64_t handle = 0;
   std::uint64_t bytes = 0;
   Rank destination{};  // Of a send.
   bool is_send = false;

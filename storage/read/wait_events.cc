@@ -100,9 +100,10 @@ void WaitAnalysis::State::add(ProcessIndex index, std::uint32_t function,
 
 void WaitAnalysis::State::post_message(ProcessIndex index, std::uint32_t function,
                                        const wire::Event& event) {
-  forget(index, event.request);
   std::uint64_t number = 0;
-  if (sends(event) && event.request != 0 && !is_untracked[function]) {
+  if (!sends(event) || event.request == 0 || is_untracked[function]) {
+    forget(index, event.request);
+  } else {
     number = track(index, event);
     Request& request = *requests.find(number & ~kRequestMark);
     request.is_send = true;
@@ -194,7 +195,6 @@ void WaitAnalysis::State::post_collective(ProcessIndex index, std::uint32_t func
     collectives.arrive(index, event.comm, event.number, nullptr);
     return;
   }
-  forget(index, event.request);
   const std::uint64_t number = track(index, event);
   if (event.comm == kCommSelf) return give(number, {});
   const Arrival arrival{number, rank_of(event.peer), event.begin_ns, thread_of(index, event.thread),
@@ -205,24 +205,29 @@ void WaitAnalysis::State::post_collective(ProcessIndex index, std::uint32_t func
 
 // ---- requests ----
 
+/// From now on, the handle stands for this request.
 std::uint64_t WaitAnalysis::State::track(ProcessIndex index, const wire::Event& event) {
-  const std::uint64_t number = requests.open();
-  Request& request = *requests.find(number);
+  const std::uint64_t number = requests.open() | kRequestMark;
+  Request& request = *requests.find(number & ~kRequestMark);
   request.thread = thread_of(index, event.thread);
-  request.handle = event.request;
-  processes[index].requests[event.request] = number | kRequestMark;
-  return number | kRequestMark;
+  const auto [place, is_new] = processes[index].requests.try_emplace(event.request, number);
+  if (!is_new) untrack(std::exchange(place->second, number));
+  return number;
 }
 
-/// The handle stands for another request from now on, or for none.
+/// From now on, the handle stands for no request.
 void WaitAnalysis::State::forget(ProcessIndex index, std::uint64_t handle) {
   auto& by_handle = processes[index].requests;
   const auto found = by_handle.find(handle);
   if (found == by_handle.end()) return;
-  const std::uint64_t number = found->second & ~kRequestMark;
+  const std::uint64_t number = found->second;
   by_handle.erase(found);
-  requests.find(number)->is_tracked = false;
-  close_if_done(number);
+  untrack(number);
+}
+
+void WaitAnalysis::State::untrack(std::uint64_t number) {
+  requests.find(number & ~kRequestMark)->is_tracked = false;
+  close_if_done(number & ~kRequestMark);
 }
 
 void WaitAnalysis::State::close_if_done(std::uint64_t number) {

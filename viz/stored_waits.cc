@@ -48,9 +48,9 @@ void StoredWaits::start(State& state, std::string stamp) {
   if (thread_.joinable()) thread_.join();
   state.stamp = std::move(stamp);
   state.states.reset();
-  state.is_under_way = true;
   state.is_missed = false;
-  thread_ = std::thread([this] { analyse(); });
+  thread_ = std::thread([this] { analyse(); });  // It waits for the lock before it ends.
+  state.is_under_way = true;
 }
 
 void StoredWaits::analyse() {

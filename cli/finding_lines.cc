@@ -12,6 +12,8 @@ namespace xylem {
 namespace {
 
 constexpr std::size_t kMaxFindingLines = 3;
+/// For the wait states, and then for everything.
+constexpr Nanos kWaitsPatience = 3 * kSecond / 2;
 constexpr Nanos kFindingsPatience = 2 * kSecond;
 
 }  // namespace
@@ -34,8 +36,11 @@ std::string AlertLines::line(const storage::Alert& alert, Nanos now) {
 std::vector<std::string> finding_lines(const std::string& store) {
   auto run = storage::RunFile::open(store);
   if (!run) return {};
-  (*run)->set_deadline(deadline_in(kFindingsPatience));
-  const auto found = storage::read_findings(**run);
+  const Nanos deadline = deadline_in(kFindingsPatience);
+  (*run)->set_deadline(deadline_in(kWaitsPatience));
+  const auto waits = (*run)->wait_states();
+  (*run)->set_deadline(deadline);
+  const auto found = storage::read_findings(**run, waits ? waits->get() : nullptr);
   std::vector<std::string> lines;
   if (!found) return lines;
   for (const storage::Finding& finding : found->findings) {

@@ -17,6 +17,7 @@
 #include "cli/terminal.h"
 #include "storage/read/query.h"
 #include "viz/file_stamp.h"
+#include "viz/stored_waits.h"
 #include "viz/top.h"
 
 namespace xylem {
@@ -66,6 +67,7 @@ class Top {
  public:
   Top(std::string file, const TopOptions& options)
       : file_(std::move(file)),
+        waits_(file_),
         interval_(nanos_of(options.interval_s)),
         recent_(options.recent_s > 0 ? nanos_of(options.recent_s) : kRecent) {
     choice_.pane = viz::pane_of(options.pane).value_or(viz::TopPane::kOverview);
@@ -122,7 +124,7 @@ class Top {
     if (is_due) next_look_ = now + interval_;
     if (choice_.is_paused && question == asked_) return;
     if (question == asked_ && !is_due) return;
-    const std::string stamp = viz::file_stamp(file_);
+    const std::string stamp = viz::file_stamp(file_) + ' ' + std::to_string(waits_.late());
     if (question == asked_ && stamp == stamp_ && answers_.fault.empty()) return;
     stamp_ = stamp;
     ask(question);
@@ -136,6 +138,7 @@ class Top {
       return;
     }
     run->file().set_deadline(deadline_in(kAnswerDeadline));
+    run->use_waits(waits_.get(run->file(), deadline_in(viz::kStoredWaitsPatience)));
     viz::ask_top(*run, question, answers_);
   }
 
@@ -154,6 +157,7 @@ class Top {
   }
 
   std::string file_;
+  viz::StoredWaits waits_;
   Nanos interval_, recent_;
   viz::TopChoice choice_;
   viz::TopExtent extent_;

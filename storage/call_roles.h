@@ -16,6 +16,7 @@ enum class CallRole : std::uint8_t {
   kSendReceive,      ///< MPI_Sendrecv and MPI_Sendrecv_replace.
   kWait,             ///< MPI_Wait.
   kWaitSeveral,      ///< MPI_Waitall, MPI_Waitany, MPI_Waitsome.
+  kProbe,            ///< MPI_Probe and MPI_Mprobe.
   kSynchronising,    ///< A blocking collective in which every rank waits for every other.
   kFromRoot,         ///< A blocking collective in which ranks wait for the root: MPI_Bcast.
   kToRoot,           ///< A blocking collective in which the root waits for ranks: MPI_Reduce.

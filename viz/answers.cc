@@ -146,6 +146,7 @@ std::string to_json(const Overview& overview) {
     json.field("window_ns", overview.window_ns);
     json.field("calls_per_s", overview.calls_per_s);
     write_report(json, overview.report);
+    write_wait_summary(json, overview.report.wait_states);
   });
 }
 

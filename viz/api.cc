@@ -198,18 +198,29 @@ std::optional<net::HttpReply> page_file(Target& target) {
       " installed; /api/v1/overview and the paths of docs/http-api.md are here");
 }
 
+/// How long a view waits for the wait states of a run that has ended.
+enum class NeedsWaits : std::uint8_t { kNo, kSoon, kYes };
+
 struct View {
   const char* path;
   net::HttpReply (*answer)(RunView&, Target&);
+  NeedsWaits waits = NeedsWaits::kNo;
 };
 constexpr View kViews[] = {
-    {"/api/v1/overview", overview},   {"/api/v1/ranks", ranks},
-    {"/api/v1/functions", functions}, {"/api/v1/matrix", matrix},
-    {"/api/v1/timeline", timeline},   {"/api/v1/hosts", hosts},
-    {"/api/v1/series", series},       {"/api/v1/tree", tree},
-    {"/api/v1/notices", notices},     {"/api/v1/alerts", alerts},
-    {"/api/v1/under_way", under_way}, {"/api/v1/findings", findings},
-    {"/api/v1/waits", waits},         {"/api/v1/search", search},
+    {"/api/v1/overview", overview, NeedsWaits::kSoon},
+    {"/api/v1/findings", findings, NeedsWaits::kSoon},
+    {"/api/v1/waits", waits, NeedsWaits::kYes},
+    {"/api/v1/ranks", ranks},
+    {"/api/v1/functions", functions},
+    {"/api/v1/matrix", matrix},
+    {"/api/v1/timeline", timeline},
+    {"/api/v1/hosts", hosts},
+    {"/api/v1/series", series},
+    {"/api/v1/tree", tree},
+    {"/api/v1/notices", notices},
+    {"/api/v1/alerts", alerts},
+    {"/api/v1/under_way", under_way},
+    {"/api/v1/search", search},
 };
 
 /// Writes a whole number as text if readers that store numbers as doubles, such as JavaScript,
@@ -320,7 +331,13 @@ net::HttpReply Api::answer_view(Target& target, const GivenUp& given_up) {
     if (target.path() != view.path) continue;
     auto run = RunView::open(options_.file);
     if (!run) return error_reply(unreadable(run.error()));
-    run->file().set_deadline(deadline_in(options_.view_deadline), &given_up);
+    const Nanos deadline = deadline_in(options_.view_deadline);
+    run->file().set_deadline(deadline, &given_up);
+    if (view.waits != NeedsWaits::kNo) {
+      const Nanos soon = deadline_in(std::min(kStoredWaitsPatience, options_.view_deadline));
+      const Nanos until = view.waits == NeedsWaits::kYes ? deadline : soon;
+      run->use_waits(waits_.get(run->file(), until, &given_up));
+    }
     return view.answer(*run, target);
   }
   return error_reply(404,
@@ -422,7 +439,7 @@ net::HttpReply Api::refusal(unsigned status, const std::string& sentence) {
 // An open connection would prevent a run from ending in one plain file. So the file system is asked
 // for changes, and the file is opened only after a change.
 std::string Api::news() {
-  const std::string state = file_stamp(options_.file);
+  const std::string state = file_stamp(options_.file) + ' ' + std::to_string(waits_.late());
   if (state == seen_ && !news_.empty()) return news_;
   auto run = RunView::open(options_.file);
   Result<Scope> scope = run ? run->scope() : Result<Scope>(unexpected(unreadable(run.error())));

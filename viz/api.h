@@ -10,6 +10,7 @@
 #include "net/http.h"
 #include "storage/read/run_view.h"
 #include "viz/access.h"
+#include "viz/stored_waits.h"
 
 namespace xylem::viz {
 
@@ -38,7 +39,7 @@ struct ApiOptions {
 class Api final : public net::HttpHandler {
  public:
   Api(ApiOptions options, AccessOptions access)
-      : options_(std::move(options)), access_(std::move(access)) {}
+      : options_(std::move(options)), access_(std::move(access)), waits_(options_.file) {}
 
   std::optional<net::HttpReply> screen(const net::HttpRequest& request) override;
   /// Interrupts running SQL statements when `given_up` becomes true. Compresses long answers with
@@ -51,7 +52,8 @@ class Api final : public net::HttpHandler {
   bool knows(const net::HttpRequest& request) override;
   net::HttpReply refusal(unsigned status, const std::string& sentence) override;
   /// Returns {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}. `number`
-  /// increases with each change of the file. While the file cannot be read, the event is
+  /// increases with each change of the file, and when wait states have become known for which an
+  /// answer did not wait. While the file cannot be read, the event is
   /// "unreadable". The object then has the field `error`, but not `number`, `run_end_ns` and
   /// `has_ended`.
   std::string news() override;
@@ -67,6 +69,7 @@ class Api final : public net::HttpHandler {
 
   ApiOptions options_;
   Access access_;
+  StoredWaits waits_;
 
   // State of health(), which several threads may call concurrently.
   std::atomic<bool> is_well_ = false;

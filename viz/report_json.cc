@@ -264,6 +264,11 @@ void write_findings(Json& json, const storage::Findings& findings) {
       json.field("world", finding.world);
       json.field("rank", finding.rank);
       json.field("peer", finding.peer);
+      json.field("root_rank", finding.root);
+      json.field("wait_kind", finding.wait_kind
+                                  ? std::optional<std::string>(wait_kind_name(*finding.wait_kind))
+                                  : std::nullopt);
+      json.field("covered", finding.covered);
       json.field("host", if_any(finding.host));
       json.field("function", if_any(finding.function));
       json.field("value", finding.value);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include "base/quantity_text.h"
 #include "viz/report_page_charts_internal.h"
@@ -399,6 +400,9 @@ Result<ReportPageValues> ask_report_page(RunView& run) {
   grid.columns = kColumns;
   grid.rows = kRows;
   if (auto held = run.file().hold(); !held) return unexpected(std::move(held.error()));
+  std::shared_ptr<const WaitStates> waits;
+  put(run.file().wait_states(), waits);
+  run.use_waits(std::move(waits));
   put(run.overview(), values.overview);
   put(run.functions({.limit = kFunctions}), values.functions);
   put(run.ranks(grid), values.mpi);

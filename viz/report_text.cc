@@ -360,22 +360,6 @@ std::string alerts_text(const Report& report) {
 
 }  // namespace
 
-const char* wait_kind_words(storage::WaitKind kind) {
-  switch (kind) {
-    case storage::WaitKind::kLateSender:
-      return "late sender";
-    case storage::WaitKind::kLateReceiver:
-      return "late receiver";
-    case storage::WaitKind::kWaitAtCollective:
-      return "wait at collective";
-    case storage::WaitKind::kLateRoot:
-      return "late root";
-    case storage::WaitKind::kEarlyRoot:
-      return "early root";
-  }
-  return "other";
-}
-
 const char* not_analysed_words(storage::NotAnalysed reason) {
   switch (reason) {
     case storage::NotAnalysed::kNoNumber:
@@ -385,7 +369,7 @@ const char* not_analysed_words(storage::NotAnalysed reason) {
     case storage::NotAnalysed::kAmbiguous:
       return "several threads used a channel at the same time";
     case storage::NotAnalysed::kNotCovered:
-      return "waits for sends, and other calls whose waits are not analysed";
+      return "kinds of calls that are not covered, such as MPI_Scan";
   }
   return "other";
 }

@@ -12,8 +12,6 @@ namespace xylem::viz {
 /// with storage::Texts::kPrintable.
 std::string report_text(const storage::Report& report);
 
-/// Names a kind of wait for people: "late sender".
-const char* wait_kind_words(storage::WaitKind kind);
 /// Says for people why calls are not analysed: "their messages have no number".
 const char* not_analysed_words(storage::NotAnalysed reason);
 

@@ -5,14 +5,14 @@
 
 namespace xylem::storage {
 
-std::uint32_t CollectiveMatcher::communicator(std::uint32_t world, std::uint32_t comm) {
+std::uint32_t CollectiveMatcher::communicator(WorldId world, std::uint32_t comm) {
   const auto next = static_cast<std::uint32_t>(communicators_.size());
   const auto [place, is_new] = numbers_.try_emplace({world, comm}, next);
   if (is_new) communicators_.emplace_back();
   return place->second;
 }
 
-void CollectiveMatcher::add_member(std::uint32_t world, std::uint32_t comm, ProcessIndex process) {
+void CollectiveMatcher::add_member(WorldId world, std::uint32_t comm, ProcessIndex process) {
   const std::uint32_t number = communicator(world, comm);
   Communicator& of = communicators_[number];
   if (process >= memberships_.size()) memberships_.resize(process + 1);
@@ -21,7 +21,7 @@ void CollectiveMatcher::add_member(std::uint32_t world, std::uint32_t comm, Proc
   of.expected = std::max<std::uint64_t>(of.expected, of.passed.size());
 }
 
-void CollectiveMatcher::expect(std::uint32_t world, std::uint32_t comm, std::uint64_t members) {
+void CollectiveMatcher::expect(WorldId world, std::uint32_t comm, std::uint64_t members) {
   Communicator& of = communicators_[communicator(world, comm)];
   of.expected = std::max(of.expected, members);
 }

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "storage/read/message_matcher.h"
+#include "storage/read/wait_causes_internal.h"
 
 namespace xylem::storage {
 
@@ -17,10 +19,12 @@ namespace xylem::storage {
 /// Keeps only collectives that are not decided yet. Not thread-safe.
 class CollectiveMatcher {
  public:
-  /// `call` is the caller's number of the call.
   struct Arrival {
-    std::uint64_t call = 0;
-    std::int32_t root = wire::kNoPeer;  ///< World rank of the root, if there is one.
+    std::uint64_t call = 0;    ///< The caller's own number of the call or request.
+    std::optional<Rank> root;  ///< If there is one.
+    Nanos begin_ns = 0;
+    ThreadOf thread;
+    std::uint32_t function = 0;
   };
   /// Gets the arrivals when the collective is decided, and whether all members are in them.
   class Sink {
@@ -31,9 +35,9 @@ class CollectiveMatcher {
 
   explicit CollectiveMatcher(Sink& sink) : sink_(sink) {}
 
-  void add_member(std::uint32_t world, std::uint32_t comm, ProcessIndex process);
+  void add_member(WorldId world, std::uint32_t comm, ProcessIndex process);
   /// The communicator has at least this number of members, some of whom are not known.
-  void expect(std::uint32_t world, std::uint32_t comm, std::uint64_t members);
+  void expect(WorldId world, std::uint32_t comm, std::uint64_t members);
 
   /// The member takes part in the collective with this number. `arrival` is null if its call is not
   /// analysed. Returns false, and does nothing, if the process is no member, or has passed the
@@ -60,13 +64,13 @@ class CollectiveMatcher {
   };
   using Open = std::map<std::int64_t, Collective>::iterator;
 
-  std::uint32_t communicator(std::uint32_t world, std::uint32_t comm);
+  std::uint32_t communicator(WorldId world, std::uint32_t comm);
   // Decides the collective if it can be decided; returns the next one.
   Open decide(Communicator& of, Open open);
   void pass(Communicator& of, std::int64_t& passed, std::int64_t number);
 
   Sink& sink_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;  // By world and comm.
+  std::map<std::pair<WorldId, std::uint32_t>, std::uint32_t> numbers_;  // By world and comm.
   std::vector<Communicator> communicators_;
   std::vector<std::unordered_map<std::uint32_t, Membership>> memberships_;  // By process, comm.
   std::size_t arrivals_ = 0;

@@ -22,6 +22,8 @@ constexpr double kAlike = 0.75;
 /// Ranks compute in turn if about one of them computes at a time, and all compute about as long.
 constexpr double kLeastInTurn = 0.5, kMostInTurn = 1.5, kEvenLoad = 0.5;
 constexpr std::uint64_t kLeastRanksInTurn = 3;
+/// From this share on, all waits count as analysed.
+constexpr double kCompleteCoverage = 0.995;
 
 double share_of(double part, double whole) {
   return whole <= 0 ? 0 : std::clamp(part / whole, 0.0, 1.0);
@@ -151,12 +153,16 @@ class WorldRules {
     add(cost, std::move(finding));
   }
 
-  /// A wait for the slowest rank explains others: a rank that waits for it makes more ranks wait.
-  /// So it is preferred if it is about as long as the longest.
-  const WaitActivity* longest_wait() const {
+  bool is_of_world(const WaitActivity& wait) const {
+    return wait.world == world_.world && wait.rank != wait.peer;
+  }
+
+  /// Of the estimates. A wait for the slowest rank explains others: a rank that waits for it makes
+  /// more ranks wait. So it is preferred if it is about as long as the longest.
+  const WaitActivity* longest_estimate() const {
     const WaitActivity *longest = nullptr, *for_slowest = nullptr;
     for (const WaitActivity& wait : activity_.waits) {
-      if (wait.world != world_.world || wait.rank == wait.peer) continue;
+      if (!is_of_world(wait) || wait.reason) continue;
       if (longest == nullptr || wait.time_ns > longest->time_ns) longest = &wait;
       if (wait.peer != world_.slowest) continue;
       if (for_slowest == nullptr || wait.time_ns > for_slowest->time_ns) for_slowest = &wait;
@@ -166,8 +172,20 @@ class WorldRules {
     return time_ns >= kAlike * static_cast<double>(longest->time_ns) ? for_slowest : longest;
   }
 
+  /// The root cause with the most waiting. It is the one to remove first.
+  const WaitActivity* costliest_wait() const {
+    const WaitActivity* costliest = nullptr;
+    for (const WaitActivity& wait : activity_.waits) {
+      if (!is_of_world(wait) || !wait.reason) continue;
+      if (costliest == nullptr || wait.reason->in_all_ns > costliest->reason->in_all_ns)
+        costliest = &wait;
+    }
+    return costliest;
+  }
+
   void wait() {
-    const WaitActivity* longest = longest_wait();
+    const WaitActivity* const known = costliest_wait();
+    const WaitActivity* const longest = known != nullptr ? known : longest_estimate();
     if (longest == nullptr) return;
     const double share = share_of(static_cast<double>(longest->time_ns), runtime_ns_);
     if (share < limits_.wait) return;
@@ -176,15 +194,53 @@ class WorldRules {
     finding.rank = longest->rank;
     finding.peer = longest->peer;
     finding.value = share;
-    finding.estimated = true;
-    const std::string peer = std::to_string(raw(longest->peer));
-    finding.text = "rank " + std::to_string(raw(longest->rank)) + " waits for rank " + peer +
-                   ": ~" + duration_text(static_cast<Nanos>(longest->time_ns)) + " (" +
-                   whole_percent_text(share) + " of the time) in " + calls_text(longest->calls) +
-                   " that received from it";
-    const bool is_slow = imbalance_share() >= limits_.imbalance;
-    if (is_slow && longest->peer == world_.slowest) finding.text += ", because it computes longest";
-    add(share / static_cast<double>(world_.ranks), std::move(finding));
+    const auto covered = activity_.covered.find(world_.world);
+    if (covered != activity_.covered.end()) finding.covered = covered->second;
+    finding.estimated = world_.estimated || known == nullptr;
+    finding.text = rank_text(longest->rank) + " waits for " + rank_text(longest->peer) + ": " +
+                   about(finding.estimated) + duration_text(static_cast<Nanos>(longest->time_ns)) +
+                   " (" + whole_percent_text(share) + " of the time)";
+    if (known == nullptr) {
+      finding.text += estimate_text(*longest, finding.covered);
+      return add(share / static_cast<double>(world_.ranks), std::move(finding));
+    }
+    const WaitReason& reason = *longest->reason;
+    finding.function = reason.function;
+    finding.wait_kind = reason.kind;
+    finding.root = reason.root;
+    finding.text += reason_text(*longest, finding.covered);
+    add(share_of(static_cast<double>(reason.in_all_ns), ranks_.thread_ns), std::move(finding));
+  }
+
+  static std::string rank_text(Rank rank) { return "rank " + std::to_string(raw(rank)); }
+
+  std::string slowest_text(Rank cause, const char* name) const {
+    const bool is_slow = imbalance_share() >= limits_.imbalance && cause == world_.slowest;
+    return is_slow ? std::string(", because ") + name + " computes longest" : "";
+  }
+
+  std::string estimate_text(const WaitActivity& wait, std::optional<double> covered) const {
+    return " in " + calls_text(wait.calls) + " that received from it" +
+           slowest_text(wait.peer, "it") + " (estimated from receives" +
+           (covered ? ", " + whole_percent_text(*covered) + " of the time in MPI" : "") + ")";
+  }
+
+  std::string reason_text(const WaitActivity& wait, std::optional<double> covered) const {
+    const WaitReason& reason = *wait.reason;
+    std::string text = reason.is_only ? " in " : ", most of it in ";
+    text += calls_text(wait.calls) + " of " + reason.function + " (" +
+            wait_kind_words(reason.kind) + ")";
+    const std::string root = rank_text(reason.root);
+    if (reason.root != wait.peer) text += "; the root cause is " + root;
+    text += slowest_text(reason.root, reason.root == wait.peer ? "it" : root.c_str());
+    if (reason.ranks > 1) {
+      text += "; " + count_text(reason.ranks) + " ranks wait because of " + root + ", " +
+              duration_text(static_cast<Nanos>(reason.in_all_ns)) + " in all";
+    }
+    if (covered && *covered < kCompleteCoverage) {
+      text += " (" + whole_percent_text(*covered) + " of the time in blocking calls is analysed)";
+    }
+    return text;
   }
 
   void function() {

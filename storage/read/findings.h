@@ -23,12 +23,14 @@
 // Everything here takes values and returns values. run_findings.h reads them from a run's file.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "storage/read/wait_states.h"
 
 namespace xylem::storage {
 
@@ -56,12 +58,23 @@ struct FunctionActivity {
   bool moves_messages = false;
 };
 
-/// A rank that waited for another one. For each world and peer, the rank that waited longest is
-/// enough.
+/// Why a rank waited, by wait states (wait_states.h).
+struct WaitReason {
+  WaitKind kind{};  ///< Of the longest wait, as `function`.
+  std::string function;
+  Rank root{};          ///< The root cause.
+  bool is_only = true;  ///< All of the rank's waits with this root cause are of this kind.
+  std::uint64_t in_all_ns = 0, ranks = 0;  ///< Waiting with this root cause, and who waited.
+};
+
+/// A rank that waited for another one. Estimates: for each world and peer, the rank that waited
+/// longest is enough. Wait states: for each world and root cause, the rank that waited longest;
+/// `time_ns` is its waiting with this root cause, `peer` and `calls` are those of its longest wait.
 struct WaitActivity {
   WorldId world{};
   Rank rank{}, peer{};
   std::uint64_t time_ns = 0, calls = 0;
+  std::optional<WaitReason> reason = {};  ///< nullopt: an estimate.
 };
 
 /// Point-to-point messages of a world.
@@ -86,7 +99,10 @@ struct HostActivity {
 struct Activity {
   std::vector<RankActivity> ranks;  ///< An entry for each process.
   std::vector<FunctionActivity> functions;
-  std::vector<WaitActivity> waits;
+  std::vector<WaitActivity> waits;  ///< Those of a world are all estimates, or none is.
+  /// How much of a world `waits` are about, 0 to 1. An estimate: its share of the time in MPI. Wait
+  /// states: the share of the time in blocking calls that is analysed.
+  std::map<WorldId, double> covered;
   std::vector<MessageActivity> messages;
   std::vector<HostActivity> hosts;
   std::vector<LostActivity> lost;
@@ -112,13 +128,13 @@ struct WorldEfficiency {
 std::vector<WorldEfficiency> efficiencies(const std::vector<RankActivity>& ranks);
 
 enum class FindingKind : std::uint8_t {
-  kEfficiency,      ///< The efficiencies of a world. `value`: parallel efficiency.
-  kTooShort,        ///< The world ran for too short a time. `value`: T in seconds.
-  kImbalance,       ///< `rank` computes longest. `value`: (max(u) - mean(u)) / T.
-  kWait,            ///< `rank` waits for `peer`. `value`: share of T.
-  kFunction,        ///< `function` takes most of the MPI time. `value`: share of the MPI time.
-  kSmallMessages,   ///< Many small messages. `value`: mean size in bytes.
-  kSerialised,      ///< Ranks compute in turn. `value`: mean number of ranks that compute.
+  kEfficiency,     ///< The efficiencies of a world. `value`: parallel efficiency.
+  kTooShort,       ///< The world ran for too short a time. `value`: T in seconds.
+  kImbalance,      ///< `rank` computes longest. `value`: (max(u) - mean(u)) / T.
+  kWait,           ///< `rank` waits for `peer`, by wait states or an estimate. `value`: share of T.
+  kFunction,       ///< `function` takes most of the MPI time. `value`: share of the MPI time.
+  kSmallMessages,  ///< Many small messages. `value`: mean size in bytes.
+  kSerialised,     ///< Ranks compute in turn. `value`: mean number of ranks that compute.
   kOversubscribed,  ///< `host` has too few cores. `value`: ranks (or their threads) per core.
 };
 /// "efficiency", "too_short", "imbalance", "wait", "function", "small_messages", "serialised",
@@ -140,8 +156,15 @@ struct Finding {
   std::optional<Rank> rank = {}, peer = {};
   std::string host = {}, function = {};  ///< Empty: none.
   double value = 0;
-  /// True if `value` is estimated: calls were sampled or lost, or only traces can tell (waits).
+  /// True if `value` is estimated: calls were sampled or lost, or it is a wait and no wait states
+  /// are known.
   bool estimated = false;
+  /// Of a wait. The kind and the root cause are nullopt for an estimate; then `covered` is the
+  /// share of the time in MPI that the estimate is about. Else it is the share of the time in
+  /// blocking calls that is analysed.
+  std::optional<WaitKind> wait_kind = {};
+  std::optional<Rank> root = {};
+  std::optional<double> covered = {};
   std::string text = {};  ///< One sentence without a full stop. Programs must not parse it.
 };
 

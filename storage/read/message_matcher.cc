@@ -7,21 +7,20 @@
 namespace xylem::storage {
 
 MessageKey MessageMatcher::key_of(const MessageHalf& half) {
-  return {WorldId{half.world},    half.comm, Rank{half.source},
-          Rank{half.destination}, half.tag,  half.number};
+  return {half.world, half.comm, half.source, half.destination, half.tag, half.number};
 }
 
-ProcessIndex MessageMatcher::add_process(std::uint32_t world, std::uint32_t rank) {
+ProcessIndex MessageMatcher::add_process(WorldId world, Rank rank) {
   const auto index = static_cast<ProcessIndex>(processes_.size());
   Process& process = processes_.emplace_back();
   process.world = world;
   process.rank = rank;
-  by_rank_[world_rank(world, rank)] = index;
+  by_rank_[both(raw(world), raw(rank))] = index;
   return index;
 }
 
-std::optional<ProcessIndex> MessageMatcher::find(std::uint32_t world, std::uint32_t rank) const {
-  const auto found = by_rank_.find(world_rank(world, rank));
+std::optional<ProcessIndex> MessageMatcher::find(WorldId world, Rank rank) const {
+  const auto found = by_rank_.find(both(raw(world), raw(rank)));
   return found == by_rank_.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -49,8 +48,9 @@ void MessageMatcher::add(ProcessIndex index, const wire::Event& event, bool post
   half.function = event.function;
   half.is_send = sends;
   half.is_numbered = (event.flags & wire::kEventNumbered) != 0;
-  half.source = sends ? process.rank : static_cast<std::uint32_t>(event.peer);
-  half.destination = sends ? static_cast<std::uint32_t>(event.peer) : process.rank;
+  const Rank peer{static_cast<std::uint32_t>(event.peer)};
+  half.source = sends ? process.rank : peer;
+  half.destination = sends ? peer : process.rank;
   Post numbered_in{event.begin_ns, event.end_ns, event.thread};
   if (receives && event.request == 0) {
     half.posted_ns = event.begin_ns;

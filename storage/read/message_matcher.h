@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ids.h"
 #include "storage/read/message_key.h"
 #include "wire/chunk.h"
 
@@ -51,9 +52,9 @@ struct MessageHalf {
   std::uint64_t bytes = 0;
   std::uint64_t call = 0;  ///< The caller's own number of the call, see MessageMatcher::add().
   ProcessIndex process = 0;
-  std::uint32_t world = 0;
+  WorldId world{};
   std::uint32_t comm = wire::kNoComm;
-  std::uint32_t source = 0, destination = 0;  ///< World ranks.
+  Rank source{}, destination{};
   std::int32_t tag = wire::kNoTag;
   std::uint32_t number = 0;  ///< Meaningless if `is_numbered` is false.
   std::uint32_t thread = 0, posting_thread = 0;
@@ -88,13 +89,12 @@ class MessageMatcher {
  public:
   explicit MessageMatcher(MessageSink& sink) : sink_(sink) {}
 
-  ProcessIndex add_process(std::uint32_t world, std::uint32_t rank);
+  ProcessIndex add_process(WorldId world, Rank rank);
   /// Several threads of the process may send or receive. Call it before the first event.
   void expect_threads(ProcessIndex process) { processes_[process].has_threads = true; }
 
   /// Takes an event of process `index`. Events without payload are ignored, except for those that
-  /// post a receive
-  /// (`posts`: MPI_Irecv, MPI_Imrecv, MPI_Start). `call` is reported with the half.
+  /// post a receive (`posts`: MPI_Irecv, MPI_Imrecv, MPI_Start). `call` is reported with the half.
   void add(ProcessIndex index, const wire::Event& event, bool posts, std::uint64_t call = 0);
 
   /// Promises that no later event of process `index` begins before `begin`. Promises may only grow.
@@ -107,7 +107,7 @@ class MessageMatcher {
   /// True if a receive is posted and not completed, and was posted from `begin` to `end`.
   bool has_posted(ProcessIndex process, Nanos begin, Nanos end) const;
   /// The process with this rank; nullopt if it is unknown.
-  std::optional<ProcessIndex> find(std::uint32_t world, std::uint32_t rank) const;
+  std::optional<ProcessIndex> find(WorldId world, Rank rank) const;
   /// Number of halves and posted receives in memory.
   std::size_t in_flight() const;
 
@@ -132,7 +132,8 @@ class MessageMatcher {
     Nanos end_ns = 0;
   };
   struct Process {
-    std::uint32_t world = 0, rank = 0;
+    WorldId world{};
+    Rank rank{};
     bool has_threads = false;
     Nanos promised = std::numeric_limits<Nanos>::min();
     std::unordered_map<std::uint64_t, Post> posts;  // By request.
@@ -140,8 +141,8 @@ class MessageMatcher {
     std::map<std::pair<bool, MessageKey>, Held> held;  // By side and message.
   };
   static MessageKey key_of(const MessageHalf& half);
-  static std::uint64_t world_rank(std::uint32_t world, std::uint32_t rank) {
-    return std::uint64_t{world} << 32 | rank;
+  static std::uint64_t both(std::uint32_t high, std::uint32_t low) {
+    return std::uint64_t{high} << 32 | low;
   }
   void take(Process& process, const MessageHalf& half, const Post& numbered_in);
   void hold(Process& process, const MessageHalf& half, const Post& numbered_in);

@@ -156,6 +156,7 @@ class SqliteRunFile final : public RunFile {
   Result<void> hold() override;
   void release() override;
   void set_deadline(Nanos deadline, const std::atomic<bool>* given_up) override;
+  Result<std::shared_ptr<const WaitStates>> wait_states() override;
   std::uint64_t chunks_decoded() const override { return counters_.chunks_decoded; }
   const std::string& path() const override { return path_; }
 
@@ -183,6 +184,7 @@ class SqliteRunFile final : public RunFile {
   const std::atomic<bool>* given_up_ = nullptr;
   unsigned holds_ = 0;  ///< Number of hold() calls without a release().
   EventTableCounters counters_;
+  std::shared_ptr<KeptWaitStates> waits_ = std::make_shared<KeptWaitStates>();
   Connection connection_;
 };
 
@@ -215,7 +217,7 @@ Result<void> SqliteRunFile::connect() {
   if (const int code = register_event_tables(database, &counters_); code != SQLITE_OK) {
     return unexpected(sqlite_error(database, code, path_));
   }
-  if (const int code = register_wait_tables(database); code != SQLITE_OK) {
+  if (const int code = register_wait_tables(database, waits_); code != SQLITE_OK) {
     return unexpected(sqlite_error(database, code, path_));
   }
   sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
@@ -310,6 +312,20 @@ void SqliteRunFile::set_deadline(Nanos deadline, const std::atomic<bool>* given_
   const bool is_bounded = deadline != kForever || given_up != nullptr;
   sqlite3_progress_handler(connection_.handle(), !is_bounded ? 0 : kStepsBetweenLooks, has_passed,
                            this);
+}
+
+// Several statements read the events. All of them must see the same commit.
+Result<std::shared_ptr<const WaitStates>> SqliteRunFile::wait_states() {
+  if (auto held = hold(); !held) return unexpected(held.error());
+  auto states = waits_->get(connection_);
+  release();
+  auto read = connection_.take();
+  if (read) return states;
+  if (is_late()) return unexpected(error_of(SQLITE_INTERRUPT));
+  if (read.error().code != Code::kCorrupt) return unexpected(read.error());
+  WaitStates none;
+  none.fault = path_ + ": " + read.error().message;
+  return std::make_shared<const WaitStates>(std::move(none));
 }
 
 Error SqliteRunFile::error_of(int code) {

@@ -21,6 +21,8 @@
 
 namespace xylem::storage {
 
+struct WaitStates;
+
 /// The value of a cell: NULL, an integer, a real, text, or a blob.
 using Blob = std::vector<std::byte>;
 using Value = std::variant<std::monostate, std::int64_t, double, std::string, Blob>;
@@ -89,6 +91,12 @@ class RunFile {
   /// Fails if query() fails, and with kExhausted if there are more than `max_rows` rows.
   Result<std::vector<std::vector<Value>>> rows(std::string_view sql,
                                                std::size_t max_rows = 1'000'000);
+
+  /// Returns the wait states of all events of the file (wait_states.h). Computes them at the first
+  /// call and when the file has more events: this reads all events, about 0.2 s for a million.
+  /// Fails like a query, with kTimedOut after the deadline. If a chunk is damaged, the result has a
+  /// fault.
+  virtual Result<std::shared_ptr<const WaitStates>> wait_states() = 0;
 
   /// Returns the number of chunks that the tables `event` and `completion` have decoded so far.
   virtual std::uint64_t chunks_decoded() const = 0;

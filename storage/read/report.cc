@@ -9,7 +9,6 @@
 #include "storage/read/inquiry_internal.h"
 #include "storage/read/run_findings_internal.h"
 #include "storage/read/under_way_internal.h"
-#include "storage/read/wait_summary_internal.h"
 #include "storage/read/watched_internal.h"
 
 namespace xylem::storage {
@@ -305,11 +304,11 @@ double Report::wait_estimate_share() const {
   return std::min(1.0, static_cast<double>(waits_in_all_ns) / static_cast<double>(mpi_ns));
 }
 
-Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
+Result<Report> make_report(RunFile& run, const WaitStates* waits, const ReportLimits& limits) {
   Inquiry inquiry(run);
   Report report;
   report.run = read_run(inquiry);
-  report.findings = make_findings(read_activity(inquiry));
+  report.findings = make_findings(read_activity(inquiry, waits));
   read_worlds(inquiry, limits.worlds, report);
   report.account = read_account(inquiry, limits.inexact_ranks);
   report.events = read_event_account(inquiry);
@@ -319,11 +318,7 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   report.under_way = std::move(under_way.calls);
   report.under_way_in_all = under_way.in_all;
   read_waits(inquiry, limits.waits, report);
-  if (limits.wait_states != 0) {
-    auto waits = read_wait_summary(run, limits.wait_states);
-    if (!waits) return unexpected(waits.error());
-    report.wait_states = *std::move(waits);
-  }
+  if (waits != nullptr) report.wait_states = summarize(*waits, limits.wait_states);
   report.losses = read_losses(inquiry, limits.losses);
   read_services(inquiry, limits.host_loads, report);
   read_streams(inquiry, report);
@@ -332,6 +327,15 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   report.alerts = std::move(alerts.alerts);
   report.alerts_in_all = alerts.in_all;
   if (inquiry.failure) return unexpected(*std::move(inquiry.failure));
+  return report;
+}
+
+// All parts are from one commit, the events too.
+Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
+  if (auto held = run.hold(); !held) return unexpected(held.error());
+  const auto waits = run.wait_states();
+  auto report = waits ? make_report(run, waits->get(), limits) : unexpected(waits.error());
+  run.release();
   return report;
 }
 

@@ -30,9 +30,7 @@ struct ReportLimits {
   std::size_t ranks = 16;
   std::size_t under_way = 16;
   std::size_t waits = 10;
-  /// Number of causes and of waits from events. 0: the events are not read, which takes about 0.2 s
-  /// for a million events.
-  std::size_t wait_states = 10;
+  std::size_t wait_states = 10;  ///< Number of causes and of waits from events.
   std::size_t losses = 20;
   std::size_t notices = 10;
   std::size_t alerts = 10;
@@ -178,7 +176,7 @@ struct Report {
   /// An estimate from sums: the time in calls that received from a rank. The longest wait first.
   std::vector<Wait> waits;
   Nanos waits_in_all_ns = 0;  ///< Sum of all waits of the estimate.
-  /// The waits and their causes, from events.
+  /// The waits and their causes, from events. Empty if make_report() got no wait states.
   WaitSummary wait_states;
   /// Share of the time in MPI that the estimate is about, 0 to 1.
   double wait_estimate_share() const;
@@ -193,7 +191,10 @@ struct Report {
   std::vector<std::string> faults;
 };
 
-/// Fails if the file cannot be read (see RunFile::query).
+/// `waits`: the wait states of the run. If it is null, the events are not read, and the findings
+/// name waits by the estimate. Fails if the file cannot be read (see RunFile::query).
+Result<Report> make_report(RunFile& run, const WaitStates* waits, const ReportLimits& limits = {});
+/// The same, with all wait states of the run: reads all events, see RunFile::wait_states().
 Result<Report> make_report(RunFile& run, const ReportLimits& limits = {});
 
 /// Computes totals again from the rows of windows, chunks, samples and waves. Returns one sentence

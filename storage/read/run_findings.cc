@@ -133,15 +133,65 @@ void read_ranks(Inquiry& inquiry, Activity& activity) {
                });
 }
 
-// The only place that knows how waits are found. `wait_matrix` has the time of receiving calls.
-// Wait states of traces can replace it.
-void read_waits(Inquiry& inquiry, Activity& activity) {
+/// For worlds whose waits are not known. `wait_matrix` has the time of receiving calls.
+void estimate_waits(Inquiry& inquiry, const WaitStates* states, Activity& activity) {
+  const auto is_estimated = [states](WorldId world) {
+    return states == nullptr || !states->knows(world);
+  };
   // SQLite takes the bare columns of a max() from the row that has it.
   for (const auto& row :
        inquiry.ask("SELECT world, rank, peer, max(time_ns), calls FROM wait_matrix"
                    " WHERE rank <> peer GROUP BY world, peer")) {
-    activity.waits.push_back({id_of<WorldId>(row[0]), id_of<Rank>(row[1]), id_of<Rank>(row[2]),
-                              count_of(row[3]), count_of(row[4])});
+    const auto world = id_of<WorldId>(row[0]);
+    if (!is_estimated(world)) continue;
+    activity.waits.push_back(
+        {world, id_of<Rank>(row[1]), id_of<Rank>(row[2]), count_of(row[3]), count_of(row[4])});
+  }
+  std::map<WorldId, double> mpi_ns;
+  for (const FunctionActivity& function : activity.functions) {
+    mpi_ns[function.world] += static_cast<double>(function.time_ns);
+  }
+  for (const auto& row :
+       inquiry.ask("SELECT world, sum(time_ns) FROM wait_matrix GROUP BY world")) {
+    const auto world = id_of<WorldId>(row[0]);
+    if (!is_estimated(world) || mpi_ns[world] <= 0) continue;
+    activity.covered[world] = std::min(1.0, static_cast<double>(count_of(row[1])) / mpi_ns[world]);
+  }
+}
+
+/// The waits of one rank that have the same root cause.
+struct RankWait {
+  Nanos time_ns = 0;
+  const WaitState* longest = nullptr;
+};
+
+/// Of the waits with one root cause, those of the rank that waited longest.
+WaitActivity longest_of(const std::map<Rank, RankWait>& by_rank) {
+  const auto [rank, longest] =
+      *std::ranges::max_element(by_rank, {}, [](const auto& of) { return of.second.time_ns; });
+  const WaitState& row = *longest.longest;
+  WaitActivity wait{row.world, rank, *row.cause_rank, static_cast<std::uint64_t>(longest.time_ns),
+                    row.calls};
+  WaitReason reason{row.kind, row.function, *row.root_rank, row.time_ns == longest.time_ns};
+  reason.ranks = by_rank.size();
+  for (const auto& [waiter, of] : by_rank) {
+    reason.in_all_ns = saturating_add(reason.in_all_ns, static_cast<std::uint64_t>(of.time_ns));
+  }
+  wait.reason = std::move(reason);
+  return wait;
+}
+
+void take_wait_states(const WaitStates& states, Activity& activity) {
+  std::map<std::pair<WorldId, Rank>, std::map<Rank, RankWait>> by_root;
+  for (const WaitState& row : states.rows) {  // The longest first.
+    if (!row.root_rank || !row.cause_rank) continue;
+    RankWait& wait = by_root[{row.world, *row.root_rank}][row.rank];
+    wait.time_ns = saturating_add(wait.time_ns, row.time_ns);
+    if (wait.longest == nullptr) wait.longest = &row;
+  }
+  for (const auto& [root, by_rank] : by_root) activity.waits.push_back(longest_of(by_rank));
+  for (const WaitCoverage& world : states.worlds) {
+    if (states.knows(world.world)) activity.covered[world.world] = world.share();
   }
 }
 
@@ -167,14 +217,15 @@ void read_hosts(Inquiry& inquiry, RunFile& run, Activity& activity) {
 
 }  // namespace
 
-Activity read_activity(Inquiry& inquiry) {
+Activity read_activity(Inquiry& inquiry, const WaitStates* waits) {
   Activity activity;
   read_ranks(inquiry, activity);
   for (const auto& row :
        inquiry.ask("SELECT world, sum(messages), sum(bytes) FROM comm_matrix GROUP BY world")) {
     activity.messages.push_back({id_of<WorldId>(row[0]), count_of(row[1]), count_of(row[2])});
   }
-  read_waits(inquiry, activity);
+  if (waits != nullptr) take_wait_states(*waits, activity);
+  estimate_waits(inquiry, waits, activity);
   for (const auto& row :
        inquiry.ask("SELECT world, sum(lost) FROM account WHERE world IS NOT NULL GROUP BY world")) {
     activity.lost.push_back({id_of<WorldId>(row[0]), count_of(row[1])});
@@ -183,9 +234,9 @@ Activity read_activity(Inquiry& inquiry) {
   return activity;
 }
 
-Result<Findings> read_findings(RunFile& run) {
+Result<Findings> read_findings(RunFile& run, const WaitStates* waits) {
   Inquiry inquiry(run);
-  const Activity activity = read_activity(inquiry);
+  const Activity activity = read_activity(inquiry, waits);
   if (inquiry.failure) return unexpected(*std::move(inquiry.failure));
   return make_findings(activity);
 }

@@ -16,9 +16,18 @@ namespace xylem::storage {
 ///   known. If a process then runs on for long after MPI_Finalize, its end is up to a window too
 ///   late.
 ///
-/// Waits are estimates: the time in calls that received from a rank (`wait_matrix`). A call also
-/// takes the time that it needs to copy the data. Fails if the file cannot be read (see
-/// RunFile::query).
-Result<Findings> read_findings(RunFile& run);
+/// `waits` are the wait states of the run (RunFile::wait_states()). They say who waits for whom and
+/// why. If it is null, and for worlds without known waits, waits are estimates: the time in calls
+/// that received from a rank (`wait_matrix`). Such a call also takes the time that it needs to copy
+/// the data, and collectives and sends are not in the estimate.
+///
+/// Wait states cost about 0.2 s for a million events, so callers choose:
+/// - `xylem report` always computes them, in the same answer that lists them.
+/// - `xylem run` computes them at the end, for at most 1.5 s. Then it takes the estimate.
+/// - `xylem view` and `xylem top` take the estimate while the run is in progress. Of a run that has
+///   ended, they compute the wait states once, in the background (viz/stored_waits.h).
+///
+/// Fails if the file cannot be read (see RunFile::query).
+Result<Findings> read_findings(RunFile& run, const WaitStates* waits);
 
 }  // namespace xylem::storage

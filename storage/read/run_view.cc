@@ -11,7 +11,6 @@
 #include "storage/read/run_findings_internal.h"
 #include "storage/read/run_view_internal.h"
 #include "storage/read/under_way_internal.h"
-#include "storage/read/wait_summary_internal.h"
 #include "storage/summary_internal.h"
 
 namespace xylem::storage {
@@ -178,7 +177,7 @@ Result<Scope> RunView::scope() {
 
 Result<Overview> RunView::overview() {
   return answer_of<Overview>(*run_, [this](ViewReader& reader, Overview& overview) {
-    auto report = make_report(*run_, {.worlds = kMaxWorlds, .wait_states = 0, .host_loads = 0});
+    auto report = make_report(*run_, waits_.get(), {.worlds = kMaxWorlds, .host_loads = 0});
     if (!report) return reader.fail(report.error().code, report.error().message);
     overview.report = *std::move(report);
     overview.window_ns = static_cast<std::uint64_t>(reader.window_ns);
@@ -196,8 +195,8 @@ Result<Overview> RunView::overview() {
 }
 
 Result<RunFindings> RunView::findings() {
-  return answer_of<RunFindings>(*run_, [](ViewReader& reader, RunFindings& answer) {
-    answer.found = make_findings(read_activity(reader.inquiry));
+  return answer_of<RunFindings>(*run_, [this](ViewReader& reader, RunFindings& answer) {
+    answer.found = make_findings(read_activity(reader.inquiry, waits_.get()));
     for (const WorldEfficiency& world : answer.found.worlds) {
       reader.scope.estimated |= world.estimated;
     }
@@ -330,9 +329,9 @@ Result<HostTable> RunView::hosts() {
 Result<Waits> RunView::waits(std::uint64_t limit) {
   return answer_of<Waits>(*run_, [this, limit](ViewReader& reader, Waits& waits) {
     if (!reader.check("most", limit, kMaxWaits)) return;
-    auto summary = read_wait_summary(*run_, limit);
-    if (!summary) return reader.fail(summary.error().code, summary.error().message);
-    waits.summary = *std::move(summary);
+    auto states = waits_ ? Result(waits_) : run_->wait_states();
+    if (!states) return reader.fail(states.error().code, states.error().message);
+    waits.summary = summarize(**states, limit);
   });
 }
 

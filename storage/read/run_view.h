@@ -41,14 +41,16 @@ class RunView {
 
   /// Returns the scope of the whole run. It says, for example, whether the run has ended.
   Result<Scope> scope();
+  /// Overview and findings name waits by the wait states that use_waits() has got, else by the
+  /// estimate: they never read the events. run_findings.h says why.
   Result<Overview> overview();
   Result<RunFindings> findings();
   Result<RankGrid> ranks(const RankGridQuery& query);
   Result<FunctionTable> functions(const FunctionQuery& query);
   Result<Matrix> matrix(const MatrixQuery& query);
   Result<Timeline> timeline(const TimelineQuery& query);
-  /// Reads all events, which takes about 0.2 s for a million of them. `limit`: the maximum number
-  /// of causes, and of waits; from 1 to kMaxWaits.
+  /// Without use_waits(), reads all events, which takes about 0.2 s for a million of them. `limit`:
+  /// the maximum number of causes, and of waits; from 1 to kMaxWaits.
   Result<Waits> waits(std::uint64_t limit = 20);
   /// Finds calls. Fails with kInvalidArgument if the run has no function with this name.
   Result<CallSearch> search(const CallSearchQuery& query);
@@ -61,11 +63,15 @@ class RunView {
   /// In notices() and alerts(), `limit` must be from 1 to kMaxNotices.
   Result<Alerts> alerts(std::uint64_t limit = 200);
 
+  /// Uses these wait states of the run (RunFile::wait_states()). Null: none are known.
+  void use_waits(std::shared_ptr<const WaitStates> waits) { waits_ = std::move(waits); }
+
   /// The run's file, for SQL queries, deadlines, and answers from the same commit.
   RunFile& file() { return *run_; }
 
  private:
   std::unique_ptr<RunFile> run_;
+  std::shared_ptr<const WaitStates> waits_;
 };
 
 }  // namespace xylem::storage

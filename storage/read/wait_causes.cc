@@ -9,15 +9,17 @@
 namespace xylem::storage {
 namespace {
 
-constexpr std::uint32_t kManyRanks = std::numeric_limits<std::uint32_t>::max();
+constexpr Rank kManyRanks{std::numeric_limits<std::uint32_t>::max()};
 
 }  // namespace
 
 std::size_t WaitCauses::RowHash::operator()(const RowKey& key) const noexcept {
-  std::uint64_t mixed = (std::uint64_t{key.rank} << 32 | key.cause) * 0x9e3779b97f4a7c15ull;
-  mixed ^= mixed >> 29 ^ (std::uint64_t{key.root} << 32 | key.function);
+  std::uint64_t mixed =
+      (std::uint64_t{raw(key.rank)} << 32 | raw(key.cause)) * 0x9e3779b97f4a7c15ull;
+  mixed ^= mixed >> 29 ^ (std::uint64_t{raw(key.root)} << 32 | key.function);
   mixed *= 0xbf58476d1ce4e5b9ull;
-  mixed ^= mixed >> 32 ^ (std::uint64_t{key.world} << 8 | static_cast<std::uint64_t>(key.kind));
+  mixed ^=
+      mixed >> 32 ^ (std::uint64_t{raw(key.world)} << 8 | static_cast<std::uint64_t>(key.kind));
   return static_cast<std::size_t>(mixed * 0x94d049bb133111ebull >> 16);
 }
 
@@ -79,7 +81,7 @@ void WaitCauses::follow_one(const Wait& wait) {
 // The parts of the span in which the cause waited have the root cause of that wait. In the rest the
 // cause is the root cause.
 void WaitCauses::follow_span(const Wait& wait, const WaitSpan& span, History& own) {
-  const std::uint32_t cause = processes_[span.cause.process].rank;
+  const Rank cause = processes_[span.cause.process].rank;
   Nanos at = span.begin_ns;
   const auto found = histories_.find(span.cause);
   if (found != histories_.end() && !(span.cause == wait.thread)) {
@@ -101,11 +103,11 @@ void WaitCauses::follow_span(const Wait& wait, const WaitSpan& span, History& ow
   add_part(wait, span, at, span.end_ns, cause, own);
 }
 
-void WaitCauses::add_part(const Wait& wait, const WaitSpan& span, Nanos begin, Nanos end,
-                          std::uint32_t root, History& own) {
+void WaitCauses::add_part(const Wait& wait, const WaitSpan& span, Nanos begin, Nanos end, Rank root,
+                          History& own) {
   if (begin >= end) return;
   const Process& process = processes_[wait.thread.process];
-  const std::uint32_t cause = processes_[span.cause.process].rank;
+  const Rank cause = processes_[span.cause.process].rank;
   // Only clocks that differ can make a circle. A rank is not the cause of its own wait.
   if (root == process.rank) root = cause;
   RowKey key{process.world, process.rank, cause, root, wait.function, span.kind};
@@ -154,11 +156,11 @@ std::vector<WaitState> WaitCauses::rows(const std::vector<WaitFunction>& functio
   rows.reserve(rows_.size());
   for (const auto& [key, sum] : rows_) {
     WaitState& row = rows.emplace_back();
-    row.world = WorldId{key.world};
-    row.rank = Rank{key.rank};
+    row.world = key.world;
+    row.rank = key.rank;
     if (key.cause != kManyRanks) {
-      row.cause_rank = Rank{key.cause};
-      row.root_rank = Rank{key.root};
+      row.cause_rank = key.cause;
+      row.root_rank = key.root;
     }
     row.kind = key.kind;
     row.function = functions[key.function].name;

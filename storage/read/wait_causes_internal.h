@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -36,7 +37,8 @@ struct WaitSpan {
 class WaitCauses {
  public:
   struct Process {
-    std::uint32_t world = 0, rank = 0;
+    WorldId world{};
+    Rank rank{};
   };
   /// `max_kept`: the maximum number of waits that are kept, and of parts of the history.
   explicit WaitCauses(std::size_t max_kept = kMaxKept) : max_kept_(max_kept) {}
@@ -58,7 +60,7 @@ class WaitCauses {
   /// The rows so far, the longest first.
   std::vector<WaitState> rows(const std::vector<WaitFunction>& functions) const;
   /// Time by world whose root cause was perhaps not followed to its end.
-  const std::unordered_map<std::uint32_t, Nanos>& unfollowed() const { return unfollowed_; }
+  const std::map<WorldId, Nanos>& unfollowed() const { return unfollowed_; }
 
  private:
   static constexpr std::size_t kMaxKept = std::size_t{1} << 21;
@@ -73,7 +75,7 @@ class WaitCauses {
   };
   struct Part {  // Of a thread's history.
     Nanos begin_ns = 0, end_ns = 0;
-    std::uint32_t root = 0;
+    Rank root{};
   };
   struct History {
     std::vector<Part> parts;  // In the order of time.
@@ -81,7 +83,9 @@ class WaitCauses {
     Nanos cut_at = 0;         // Parts up to here were forgotten because there were too many.
   };
   struct RowKey {
-    std::uint32_t world = 0, rank = 0, cause = 0, root = 0, function = 0;
+    WorldId world{};
+    Rank rank{}, cause{}, root{};
+    std::uint32_t function = 0;
     WaitKind kind{};
     bool operator==(const RowKey&) const = default;
   };
@@ -101,7 +105,7 @@ class WaitCauses {
 
   void follow_one(const Wait& wait);
   void follow_span(const Wait& wait, const WaitSpan& span, History& own);
-  void add_part(const Wait& wait, const WaitSpan& span, Nanos begin, Nanos end, std::uint32_t root,
+  void add_part(const Wait& wait, const WaitSpan& span, Nanos begin, Nanos end, Rank root,
                 History& own);
   void compact(std::vector<Wait> left);
   void forget(Nanos before);
@@ -116,7 +120,7 @@ class WaitCauses {
   std::size_t parts_ = 0;
   std::unordered_map<RowKey, Sum, RowHash> rows_;
   std::uint64_t calls_ = 0;
-  std::unordered_map<std::uint32_t, Nanos> unfollowed_;
+  std::map<WorldId, Nanos> unfollowed_;
 };
 
 }  // namespace xylem::storage

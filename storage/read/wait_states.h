@@ -7,20 +7,34 @@
 //
 //   late_sender         A receive began before its message was sent. The call waited from its begin
 //                       until the send began. The cause is the sender.
+//                       A probe waits in the same way.
 //   late_receiver       A blocking send began before its receive was posted, and returned after
 //                       that. It waited from its begin until the receive was posted. The cause is
 //                       the receiver. A send that returned earlier was buffered and did not wait.
+//                       The same holds for a call that waits for an MPI_Isend.
 //   wait_at_collective  In a synchronising collective, a rank waited until the last rank began.
 //                       The cause is the last rank.
 //   late_root           A rank waited in a broadcast or scatter until the root began.
 //   early_root          The root of a reduce or gather waited until the last other rank began. The
 //                       cause is that rank.
 //
+// The wait for a collective that does not block is of the same three kinds: a rank waits until the
+// last rank, or the root, has posted it.
+//
 // No wait is longer than its call. If a call waits for several messages, it is charged for them in
 // the order in which they stopped being the reason: two messages that are sent 0.16 s and 4.19 s
 // after an MPI_Waitall began cost 0.16 s and 4.03 s. An MPI_Sendrecv is charged for its receive
 // first. Only if it lasted until the receive of its own message was posted, later, the rest is
 // charged for its send. A message of less than 1 KiB is taken as buffered there.
+//
+// An event of MPI_Wait says for which request it waited. An event of MPI_Waitall, MPI_Waitany or
+// MPI_Waitsome says this only of receives. So the sends and collectives that its thread has posted,
+// and that are not known to be completed by another call, are charged in the same way: only for
+// time that the receives do not explain, if the call lasted until the other rank came, and messages
+// of less than 1 KiB do not count. If a thread has more than 256 such requests, they are not
+// considered.
+//
+// A probe waits for the message of the next receive on its channel that is posted after it.
 //
 // The direct cause of a wait may have waited itself. The root cause is found by following the
 // causes: at each moment of a wait, if the thread that causes it is in a wait state at this moment,
@@ -30,9 +44,11 @@
 // waiting for the last cause here, because its message is on its way. The time in which a thread
 // computes is its own, also if it began to compute late because of another rank.
 //
-// Not analysed: collectives that do not block and the waits for them; the sends that MPI_Wait and
-// its relatives complete; partitioned communication; MPI_Scan, MPI_Exscan and collectives on
-// neighbours; MPI_Probe. Calls that are not analysed are counted, see WaitCoverage.
+// Not analysed: persistent collectives, MPI_Iscan, MPI_Iexscan and collectives on neighbours, and
+// the waits for them; MPI_Isendrecv; partitioned communication; MPI_Scan, MPI_Exscan and
+// collectives on neighbours. Calls that are not analysed are counted, see WaitCoverage. MPI_Test
+// and MPI_Iprobe do not block, so their time is not waiting time here, although a loop of them may
+// wait.
 
 #include <array>
 #include <cstdint>
@@ -58,6 +74,8 @@ enum class WaitKind : std::uint8_t {
 };
 /// "late_sender", "late_receiver", "wait_at_collective", "late_root" or "early_root".
 const char* wait_kind_name(WaitKind kind);
+/// The same for people: "late sender".
+const char* wait_kind_words(WaitKind kind);
 
 /// The waits of a rank with the same cause, kind, function and root cause, over the whole run.
 struct WaitState {
@@ -79,7 +97,7 @@ enum class NotAnalysed : std::uint8_t {
   kNoNumber,    ///< A message or collective of the call has no number. Older xylem gave none.
   kMissing,     ///< The event of another rank is missing: it was lost, or is not stored yet.
   kAmbiguous,   ///< Two threads used a channel at the same time, see message_matcher.h.
-  kNotCovered,  ///< A call of a kind that is not analysed, for example a wait for a send.
+  kNotCovered,  ///< A call of a kind that is not analysed, for example MPI_Scan.
 };
 constexpr std::size_t kNotAnalysedReasons = 4;
 /// "no_number", "missing", "ambiguous" or "not_covered".
@@ -109,7 +127,13 @@ struct WaitCoverage {
 struct WaitStates {
   std::vector<WaitState> rows;       ///< The longest first.
   std::vector<WaitCoverage> worlds;  ///< In the order of ids.
+  /// Why the events cannot be read: a chunk is damaged. Usually empty. If not, there are no rows.
+  std::string fault;
+  /// Null for a world without events.
   const WaitCoverage* of(WorldId world) const;
+  /// True if the waits of at least one call of the world are known. Events of older versions have
+  /// no numbers, so their waits are unknown.
+  bool knows(WorldId world) const;
 };
 
 /// A function of a run.
@@ -136,14 +160,14 @@ class WaitAnalysis {
   WaitAnalysis(const WaitAnalysis&) = delete;
   WaitAnalysis& operator=(const WaitAnalysis&) = delete;
 
-  ProcessIndex add_process(std::uint32_t world, std::uint32_t rank);
+  ProcessIndex add_process(WorldId world, Rank rank);
   /// Several threads of the process call MPI.
   void expect_threads(ProcessIndex process);
   /// The process has events on this communicator. All members must be added before the first event.
   void add_member(ProcessIndex process, std::uint32_t comm);
   /// The number of ranks of MPI_COMM_WORLD, if some of them may have no process here. Collectives
   /// on it are then not analysed.
-  void expect_ranks(std::uint32_t world, std::uint64_t ranks);
+  void expect_ranks(WorldId world, std::uint64_t ranks);
 
   /// `function`: an index into the functions.
   void add(ProcessIndex process, std::uint32_t function, const wire::Event& event);
@@ -155,11 +179,11 @@ class WaitAnalysis {
   /// Call it once, after the last event.
   WaitStates finish();
 
-  /// Number of objects in memory: halves of messages, calls, arrivals, waits.
+  /// Number of objects in memory: halves of messages, calls, requests, arrivals, waits.
   std::size_t in_flight() const;
 
  private:
-  struct State;
+  struct State;  // wait_analysis_internal.h
   std::unique_ptr<State> state_;
 };
 

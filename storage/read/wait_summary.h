@@ -36,4 +36,7 @@ struct WaitSummary {
 };
 constexpr std::size_t kMaxCausedRanks = 8;
 
+/// At most `limit` causes and `limit` rows.
+WaitSummary summarize(const WaitStates& states, std::size_t limit);
+
 }  // namespace xylem::storage

@@ -57,7 +57,7 @@ class MessageRows final : public RowSource, MessageSink {
   explicit MessageRows(Connection& connection) : connection_(connection), stream_(connection) {
     for (ProcessIndex i = 0; i < stream_.processes().size(); ++i) {
       const EventStream::Process& process = stream_.processes()[i];
-      matcher_.add_process(raw(process.world), raw(process.rank));
+      matcher_.add_process(process.world, process.rank);
       if (!process.has_one_thread && !survey(stream_, i).has_one_thread) matcher_.expect_threads(i);
     }
   }
@@ -114,7 +114,7 @@ void MessageRows::column(sqlite3_context* out, int column) {
   const Row& row = rows_.front();
   switch (column) {
     case 0:
-      return sqlite3_result_int64(out, row.half.world);
+      return sqlite3_result_int64(out, raw(row.half.world));
     case 1:
       if (row.half.comm != wire::kNoComm) sqlite3_result_int64(out, row.half.comm);
       return;
@@ -122,9 +122,9 @@ void MessageRows::column(sqlite3_context* out, int column) {
       if (row.half.tag != wire::kNoTag) sqlite3_result_int64(out, row.half.tag);
       return;
     case 3:
-      return sqlite3_result_int64(out, row.half.source);
+      return sqlite3_result_int64(out, raw(row.half.source));
     case 4:
-      return sqlite3_result_int64(out, row.half.destination);
+      return sqlite3_result_int64(out, raw(row.half.destination));
     case 5:
       if (row.half.is_numbered) sqlite3_result_int64(out, row.half.number);
       return;
@@ -150,14 +150,14 @@ WaitStates analyse(Connection& connection) {
   WaitAnalysis analysis(stream.functions());
   for (ProcessIndex i = 0; i < stream.processes().size(); ++i) {
     const EventStream::Process& process = stream.processes()[i];
-    analysis.add_process(raw(process.world), raw(process.rank));
+    analysis.add_process(process.world, process.rank);
     const Surveyed surveyed = survey(stream, i);
     for (const std::uint32_t comm : surveyed.comms) analysis.add_member(i, comm);
     if (!surveyed.has_one_thread) analysis.expect_threads(i);
   }
   Statement worlds(connection, "SELECT id, size FROM world");
   for (bool more = worlds.first(); more; more = worlds.next()) {
-    analysis.expect_ranks(static_cast<std::uint32_t>(worlds.integer(0)),
+    analysis.expect_ranks(WorldId{static_cast<std::uint32_t>(worlds.integer(0))},
                           static_cast<std::uint64_t>(std::max<std::int64_t>(0, worlds.integer(1))));
   }
   EventStream::Item item;
@@ -174,35 +174,6 @@ WaitStates analyse(Connection& connection) {
   }
   return analysis.finish();
 }
-
-/// The result, as long as the file does not change.
-class WaitResult {
- public:
-  std::shared_ptr<const WaitStates> get(Connection& connection) {
-    const auto state = state_of(connection);
-    if (!states_ || state != state_) {
-      auto states = std::make_shared<const WaitStates>(analyse(connection));
-      if (!connection.ok()) return states;
-      states_ = std::move(states);
-      state_ = state;
-    }
-    return states_;
-  }
-
- private:
-  using State = std::pair<std::int64_t, std::int64_t>;
-  static State state_of(Connection& connection) {
-    Statement row(connection,
-                  "SELECT (SELECT max(id) FROM event_chunk),"
-                  " (SELECT count(*) + total(world IS NOT NULL) FROM process)");
-    if (!row.first()) return {};
-    const State state{row.integer(0), row.integer(1)};
-    row.reset();
-    return state;
-  }
-  State state_;
-  std::shared_ptr<const WaitStates> states_;
-};
 
 void put_text(sqlite3_context* out, std::string_view text) {
   sqlite3_result_text(out, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
@@ -287,48 +258,56 @@ class CoverageRows final : public RowSource {
 
 class WaitTable final : public RowTable {
  public:
-  WaitTable(std::shared_ptr<WaitResult> result, bool is_coverage)
-      : result_(std::move(result)), is_coverage_(is_coverage) {}
+  WaitTable(std::shared_ptr<KeptWaitStates> kept, bool is_coverage)
+      : kept_(std::move(kept)), is_coverage_(is_coverage) {}
   std::unique_ptr<RowSource> open(Connection& connection) override {
-    auto states = result_->get(connection);
+    auto states = kept_->get(connection);
     if (is_coverage_) return std::make_unique<CoverageRows>(*states);
     return std::make_unique<WaitStateRows>(std::move(states));
   }
 
  private:
-  std::shared_ptr<WaitResult> result_;
+  std::shared_ptr<KeptWaitStates> kept_;
   bool is_coverage_;
 };
 
 }  // namespace
 
-int register_wait_tables(sqlite3* database) {
+std::shared_ptr<const WaitStates> KeptWaitStates::get(Connection& connection) {
+  Version version;
+  Statement row(connection,
+                "SELECT (SELECT max(id) FROM event_chunk),"
+                " (SELECT count(*) + total(world IS NOT NULL) FROM process)");
+  if (row.first()) version = {row.integer(0), row.integer(1)};
+  row.reset();
+  if (states_ && version == version_) return states_;
+  auto states = std::make_shared<const WaitStates>(analyse(connection));
+  if (!connection.ok()) return states;
+  states_ = std::move(states);
+  version_ = version;
+  return states_;
+}
+
+int register_wait_tables(sqlite3* database, std::shared_ptr<KeptWaitStates> kept) {
   int code = register_row_table(
       database, "message",
       "CREATE TABLE message(world INTEGER, comm INTEGER, tag INTEGER, source INTEGER,"
       " destination INTEGER, number INTEGER, bytes INTEGER, sent_ns INTEGER, received_ns INTEGER)",
       std::make_unique<MessageTable>());
-  const auto result = std::make_shared<WaitResult>();
   if (code == SQLITE_OK) {
     code = register_row_table(
         database, "wait_state",
         "CREATE TABLE wait_state(world INTEGER, rank INTEGER, cause_rank INTEGER, kind TEXT,"
         " function TEXT, time_ns INTEGER, calls INTEGER, root_rank INTEGER)",
-        std::make_unique<WaitTable>(result, false));
+        std::make_unique<WaitTable>(kept, false));
   }
   if (code == SQLITE_OK) {
     code = register_row_table(database, "wait_coverage",
                               "CREATE TABLE wait_coverage(world INTEGER, part TEXT, calls INTEGER,"
                               " time_ns INTEGER)",
-                              std::make_unique<WaitTable>(result, true));
+                              std::make_unique<WaitTable>(kept, true));
   }
   return code;
-}
-
-Result<WaitStates> read_wait_states(Connection& connection) {
-  WaitStates states = analyse(connection);
-  if (auto read = connection.take(); !read) return unexpected(read.error());
-  return states;
 }
 
 }  // namespace xylem::storage

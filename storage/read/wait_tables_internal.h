@@ -3,13 +3,30 @@
 // The tables `message`, `wait_state` and `wait_coverage`. Their rows are computed from the file's
 // chunks while a query reads them.
 
+#include <cstdint>
+#include <memory>
+#include <utility>
+
 #include "storage/read/wait_states.h"
 #include "storage/sqlite_internal.h"
 
 namespace xylem::storage {
 
-/// Adds the tables to a connection to a run's file, for any number of queries. Returns an SQLite
-/// result code.
+/// The wait states of a connection to a run's file. They are computed at the first use, and kept
+/// until the file has more events or processes. Not thread-safe.
+class KeptWaitStates {
+ public:
+  /// If the events cannot be read, the connection has a failure, and the result is of no use.
+  std::shared_ptr<const WaitStates> get(Connection& connection);
+
+ private:
+  using Version = std::pair<std::int64_t, std::int64_t>;
+  Version version_;
+  std::shared_ptr<const WaitStates> states_;
+};
+
+/// Adds the tables to a connection to a run's file, for any number of queries. The tables share
+/// `kept`. Returns an SQLite result code.
 ///
 /// message(world, comm, tag, source, destination, number, bytes, sent_ns, received_ns): one row for
 /// each message that was sent or received. `sent_ns` is the begin of the call that sent, and
@@ -24,10 +41,7 @@ namespace xylem::storage {
 /// Each query of `message` decodes all chunks. `wait_state` and `wait_coverage` decode all chunks
 /// twice, and the connection keeps the result until the file has more events or processes. A
 /// damaged chunk ends a query with an error that names the chunk.
-int register_wait_tables(sqlite3* database);
-
-/// The wait states of all events in the file. Fails if the file cannot be read, and with kCorrupt
-/// if a chunk is damaged.
-Result<WaitStates> read_wait_states(Connection& connection);
+int register_wait_tables(sqlite3* database,
+                         std::shared_ptr<KeptWaitStates> kept = std::make_shared<KeptWaitStates>());
 
 }  // namespace xylem::storage

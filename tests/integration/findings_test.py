@@ -5,6 +5,7 @@ import json
 import unittest
 
 from harness import WholeSystemTest, mpirun
+from view_test import Server
 
 START = ("MPI_Init", "MPI_Init_thread")
 
@@ -70,10 +71,36 @@ class FindingsTest(WholeSystemTest):
         self.assertAlmostEqual(serial["value"], 4 * told["parallel_efficiency"], places=5)
         wait, = (finding for finding in findings if finding["kind"] == "wait")
         self.assertEqual(wait["peer"], (wait["rank"] - 1) % 4, "each waits for the rank before")
+        self.assertFalse(wait["estimated"])
+        self.assertEqual((wait["wait_kind"], wait["function"]), ("late_sender", "MPI_Recv"))
+        waited = store.value(f"SELECT sum(time_ns) FROM wait_state WHERE rank = {wait['rank']} AND root_rank = {wait['root_rank']}")
+        self.assertAlmostEqual(wait["value"], waited / told["runtime_ns"], delta=0.02)
+
+    def test_the_server_and_the_end_of_the_run_name_the_same_waits_as_the_report(self):
+        path = self.folder / "turn.db"
+        done = self.xylem("run", "--detail", "trace", "--store", path, "--", *mpirun("mpich", 4, "known_times", "turn", 10, 60))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(self.xylem("report", path, "--json").stdout)
+        texts = [finding["text"] for finding in report["findings"]]
+        self.assertRegex(" ".join(texts), r"rank \d waits for rank \d: .* of MPI_Recv \(late sender\)")
+        for text in texts[:3]:
+            self.assertIn(f"xylem: {text}\n", done.stderr)
+        top = json.loads(self.xylem("top", path, "--json").stdout)
+        self.assertEqual(top["overview"]["findings"], report["findings"])
+        server = Server(self, path)
+        for view in ("findings", "overview"):
+            self.assertEqual(server.get(view)["findings"], report["findings"])
+        self.assertEqual(server.get("overview")["wait_states"], report["wait_states"])
+
+    def test_without_a_trace_waits_are_an_estimate_with_its_share(self):
+        store = self.run_job(mpirun("mpich", 4, "known_times", "turn", 10, 60), "--detail", "profile")
+        _, findings = self.findings_of(store)
+        wait, = (finding for finding in findings if finding["kind"] == "wait")
         self.assertTrue(wait["estimated"])
-        received = store.value("SELECT sum(end_ns - begin_ns) FROM event WHERE function = 'MPI_Recv' AND rank = "
-                               f"{wait['rank']} AND peer = {wait['peer']}")
-        self.assertAlmostEqual(wait["value"], received / told["runtime_ns"], delta=0.02)
+        self.assertIsNone(wait["wait_kind"])
+        in_mpi = store.value("SELECT sum(time_ns) FROM function_total WHERE function NOT IN ('MPI_Init', 'MPI_Finalize')")
+        self.assertAlmostEqual(wait["covered"], store.value("SELECT sum(time_ns) FROM wait_matrix") / in_mpi, places=3)
+        self.assertIn(f"(estimated from receives, {100 * wait['covered']:.0f} % of the time in MPI)", wait["text"])
 
     def test_what_a_process_does_after_finalize_is_not_part_of_it(self):
         store = self.run_job(mpirun("mpich", 2, "known_times", "after", 20, 100, 2000), "--detail", "trace")

@@ -53,11 +53,19 @@ class Page(PageTest):
             self.assert_shows(row["time"], value["time"], row)
             self.assert_shows(row["calls"], value["calls"], row)
             self.assert_shows(row["bytes"], value["bytes"], row)
-        waits = store.rows("SELECT rank, peer, time_ns FROM wait_matrix ORDER BY time_ns DESC LIMIT 1")
+        waits = store.rows("SELECT rank, cause_rank AS peer, time_ns, kind, function FROM wait_state"
+                           " ORDER BY time_ns DESC LIMIT 1")
+        is_estimate = not waits
+        if is_estimate:
+            waits = store.rows("SELECT rank, peer, time_ns FROM wait_matrix ORDER BY time_ns DESC LIMIT 1")
         if waits:
             first = page.table("#waits")[0]
             self.assertEqual([int(first["rank"]), int(first["peer"])], [waits[0]["rank"], waits[0]["peer"]])
             self.assert_shows(first["time"], waits[0]["time_ns"])
+            basis = page.text("[data-value=waits_basis]")
+            self.assertTrue(basis.startswith("An estimate: " if is_estimate else "From the trace: "), basis)
+            if not is_estimate:
+                self.assertEqual([first["kind"].replace(" ", "_"), first["function"]], [waits[0]["kind"], waits[0]["function"]])
 
     def assert_functions(self, page, store, where=""):
         page.wait("document.querySelector('#view td[data-column=longest]') !== null", "functions are shown")

@@ -9,20 +9,28 @@ from harness import WholeSystemTest, mpirun
 
 RANKS = range(4)
 RECEIVING = {"MPI_Recv", "MPI_Wait", "MPI_Waitall", "MPI_Sendrecv"}
-SENDING = {"MPI_Send", "MPI_Ssend", "MPI_Sendrecv"}
+PROBING = {"late_sender_probe": {"MPI_Probe"}, "late_sender_mprobe": {"MPI_Mprobe"}}
+SENDING = {"MPI_Send", "MPI_Ssend", "MPI_Sendrecv", "MPI_Isend"}
+COMPLETING = {"MPI_Wait", "MPI_Waitall", "MPI_Waitany"}
 BLOCKING_SENDS = {"MPI_Send", "MPI_Ssend"}
-POSTING = {"MPI_Recv", "MPI_Irecv", "MPI_Sendrecv"}
+POSTING = {"MPI_Recv", "MPI_Irecv", "MPI_Sendrecv", "MPI_Mrecv"}
 RING = [(rank, (rank + 1) % 4) for rank in RANKS]
 # The channels of a pattern: sender and receiver.
 CHANNELS = {"late_sender": [(0, 1)], "late_sender_wait": [(0, 1)], "late_senders_waitall": [(1, 0), (2, 0)],
             "late_receiver": [(0, 1)], "late_receiver_large": [(0, 1)], "slow_rank_in_ring": RING,
-            "chain": [(0, 1), (1, 2), (2, 3)]}
+            "chain": [(0, 1), (1, 2), (2, 3)],
+            "late_receiver_wait": [(0, 1)], "late_receiver_waitany": [(0, 1)], "late_receivers_waitall": [(0, 1), (0, 2)],
+            "late_in_exchange": [(0, 1), (2, 0)], "late_sender_probe": [(0, 1)], "late_sender_mprobe": [(0, 1)]}
+# Collectives that do not block, the call that completes them, and the root.
+NONBLOCKING = {"late_at_ibarrier": ("MPI_Ibarrier", "MPI_Wait", None),
+               "late_at_iallreduce_in_turn": ("MPI_Iallreduce", "MPI_Waitall", None),
+               "late_root_ibcast": ("MPI_Ibcast", "MPI_Wait", 3)}
 COLLECTIVES = {"MPI_Barrier": [RANKS], "MPI_Allreduce": [RANKS], "MPI_Bcast": [RANKS], "MPI_Reduce": [RANKS],
                "MPI_Alltoall": [(0, 1), (2, 3)]}
 ROOTS = {"MPI_Bcast": 3, "MPI_Reduce": 0}
 # The rank that all waits come from in the end.
 CULPRITS = {"slow_rank_in_ring": 2, "chain": 0}
-PATTERNS = [*CHANNELS, "late_at_barrier", "late_at_allreduce_in_turn", "late_root", "early_root", "late_in_pairs"]
+PATTERNS = [*CHANNELS, *NONBLOCKING, "late_at_barrier", "late_at_allreduce_in_turn", "late_root", "early_root", "late_in_pairs"]
 
 Call = collections.namedtuple("Call", "function begin end")
 
@@ -39,9 +47,13 @@ class Truth:
         self.logs = logs
         channels = CHANNELS.get(pattern, [])
         for receiver in {receiver for _, receiver in channels}:
-            self.add_receives(receiver, [sender for sender, to in channels if to == receiver])
+            self.add_receives(receiver, channels, PROBING.get(pattern, RECEIVING))
         for sender, receiver in channels:
             self.add_late_receivers(sender, receiver, channels)
+        for sender in {sender for sender, _ in channels}:
+            self.add_late_receives_of_requests(sender, channels)
+        if pattern in NONBLOCKING:
+            self.add_nonblocking(*NONBLOCKING[pattern])
         for function, groups in COLLECTIVES.items():
             for group in groups:
                 self.add_collectives(function, group)
@@ -52,9 +64,15 @@ class Truth:
     def add(self, rank, cause, kind, call, until):
         self.waits[rank, cause, kind, call.function] += max(0, min(call.end, until) - call.begin)
 
-    def add_receives(self, receiver, senders):
-        sends = {sender: self.calls(sender, SENDING) for sender in senders}
-        for k, call in enumerate(self.calls(receiver, RECEIVING)):
+    def sends_to(self, sender, receiver, channels):
+        """A rank sends to its receivers in the order of the channels."""
+        targets = [to for source, to in channels if source == sender]
+        return self.calls(sender, SENDING)[targets.index(receiver)::len(targets)]
+
+    def add_receives(self, receiver, channels, functions):
+        senders = [sender for sender, to in channels if to == receiver]
+        sends = {sender: self.sends_to(sender, receiver, channels) for sender in senders}
+        for k, call in enumerate(self.calls(receiver, functions)):
             since = call.begin
             for begin, sender in sorted((sends[sender][k].begin, sender) for sender in senders):
                 self.add(receiver, sender, "late_sender", Call(call.function, since, call.end), begin)
@@ -67,6 +85,27 @@ class Truth:
             post = posts[k * step].begin
             if call.begin < post < call.end:
                 self.add(sender, receiver, "late_receiver", call, post)
+
+    def add_late_receives_of_requests(self, sender, channels):
+        """The rest of a completing call, after its messages, waits for the receives of its sends."""
+        if not self.calls(sender, {"MPI_Isend"}):
+            return
+        posts = {receiver: self.calls(receiver, POSTING) for source, receiver in channels if source == sender}
+        sends = [self.calls(source, SENDING) for source, receiver in channels if receiver == sender]
+        for k, call in enumerate(self.calls(sender, COMPLETING)):
+            since = max([call.begin, *(of[k].begin for of in sends)])
+            for begin, receiver in sorted((of[k].begin, receiver) for receiver, of in posts.items()):
+                self.add(sender, receiver, "late_receiver", Call(call.function, since, call.end), begin)
+                since = max(since, begin)
+
+    def add_nonblocking(self, function, completing, root):
+        posts = {rank: self.calls(rank, {function}) for rank in RANKS}
+        for rank in RANKS:
+            for k, call in enumerate(self.calls(rank, {completing})):
+                cause = max(RANKS, key=lambda other: posts[other][k].begin) if root is None else root
+                if rank != cause:
+                    kind = "wait_at_collective" if root is None else "late_root"
+                    self.add(rank, cause, kind, call, posts[cause][k].begin)
 
     def add_collectives(self, function, group):
         calls = {rank: self.calls(rank, {function}) for rank in group}

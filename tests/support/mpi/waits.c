@@ -105,6 +105,110 @@ static void late_receiver_large(void) {
   }
 }
 
+/* A large message whose send MPI_Wait completes; rank 1 receives late. */
+static void late_receiver_wait(void) {
+  if (rank == 0) {
+    MPI_Request request;
+    LOGGED(MPI_Isend, buffer, kLarge, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &request);
+    LOGGED(MPI_Wait, &request, MPI_STATUS_IGNORE);
+  } else if (rank == 1) {
+    late(kLate);
+    receive_from(0, kLarge);
+  }
+}
+
+/* The same with MPI_Waitany. */
+static void late_receiver_waitany(void) {
+  if (rank == 0) {
+    MPI_Request request;
+    int index;
+    LOGGED(MPI_Isend, buffer, kLarge, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &request);
+    LOGGED(MPI_Waitany, 1, &request, &index, MPI_STATUS_IGNORE);
+  } else if (rank == 1) {
+    late(kLate);
+    receive_from(0, kLarge);
+  }
+}
+
+/* Rank 0 waits in MPI_Waitall for the receives of rank 1, a little late, and rank 2, very late. */
+static void late_receivers_waitall(void) {
+  if (rank == 0) {
+    MPI_Request requests[2];
+    for (int i = 0; i < 2; ++i)
+      LOGGED(MPI_Isend, buffer, kLarge, MPI_BYTE, i + 1, 1, MPI_COMM_WORLD, &requests[i]);
+    LOGGED(MPI_Waitall, 2, requests, MPI_STATUSES_IGNORE);
+  } else if (rank < 3) {
+    late(rank == 1 ? kLate / 6 : kLate);
+    receive_from(0, kLarge);
+  }
+}
+
+/* Rank 0 waits in MPI_Waitall for a message of rank 2, a little late, and for the receive of rank
+ * 1, very late. */
+static void late_in_exchange(void) {
+  if (rank == 0) {
+    MPI_Request requests[2];
+    LOGGED(MPI_Irecv, buffer + kLarge, kSmall, MPI_BYTE, 2, 1, MPI_COMM_WORLD, &requests[0]);
+    LOGGED(MPI_Isend, buffer, kLarge, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &requests[1]);
+    LOGGED(MPI_Waitall, 2, requests, MPI_STATUSES_IGNORE);
+  } else if (rank == 1) {
+    late(kLate);
+    receive_from(0, kLarge);
+  } else if (rank == 2) {
+    late(kLate / 6);
+    send_to(0, kSmall);
+  }
+  LOGGED(MPI_Barrier, MPI_COMM_WORLD);
+}
+
+/* Rank 1 probes for a message that rank 0 sends late. */
+static void late_sender_probe(void) {
+  if (rank == 0) {
+    late(kLate);
+    send_to(1, kSmall);
+  } else if (rank == 1) {
+    LOGGED(MPI_Probe, 0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    receive_from(0, kSmall);
+  }
+}
+
+static void late_sender_mprobe(void) {
+  if (rank == 0) {
+    late(kLate);
+    send_to(1, kSmall);
+  } else if (rank == 1) {
+    MPI_Message message;
+    LOGGED(MPI_Mprobe, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    LOGGED(MPI_Mrecv, buffer, kSmall, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+  }
+}
+
+/* Rank 2 posts a barrier late; the others wait in MPI_Wait. */
+static void late_at_ibarrier(void) {
+  MPI_Request request;
+  if (rank == 2) late(kLate);
+  LOGGED(MPI_Ibarrier, MPI_COMM_WORLD, &request);
+  LOGGED(MPI_Wait, &request, MPI_STATUS_IGNORE);
+}
+
+/* The late rank of an MPI_Iallreduce is another one each time; the others wait in MPI_Waitall. */
+static void late_at_iallreduce_in_turn(int round) {
+  int in = rank, out = 0;
+  MPI_Request request;
+  if (rank == round % 4) late(kLate);
+  LOGGED(MPI_Iallreduce, &in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  LOGGED(MPI_Waitall, 1, &request, MPI_STATUSES_IGNORE);
+}
+
+/* Root 3 of a broadcast posts it late. */
+static void late_root_ibcast(void) {
+  MPI_Request request;
+  if (rank == 3) late(kLate);
+  LOGGED(MPI_Ibcast, buffer, kSmall, MPI_BYTE, 3, MPI_COMM_WORLD, &request);
+  LOGGED(MPI_Wait, &request, MPI_STATUS_IGNORE);
+  LOGGED(MPI_Barrier, MPI_COMM_WORLD);
+}
+
 /* Rank 2 is late at a barrier. */
 static void late_at_barrier(void) {
   if (rank == 2) late(kLate);
@@ -178,6 +282,24 @@ int main(int argc, char** argv) {
       late_receiver();
     else if (strcmp(pattern, "late_receiver_large") == 0)
       late_receiver_large();
+    else if (strcmp(pattern, "late_receiver_wait") == 0)
+      late_receiver_wait();
+    else if (strcmp(pattern, "late_receiver_waitany") == 0)
+      late_receiver_waitany();
+    else if (strcmp(pattern, "late_receivers_waitall") == 0)
+      late_receivers_waitall();
+    else if (strcmp(pattern, "late_in_exchange") == 0)
+      late_in_exchange();
+    else if (strcmp(pattern, "late_sender_probe") == 0)
+      late_sender_probe();
+    else if (strcmp(pattern, "late_sender_mprobe") == 0)
+      late_sender_mprobe();
+    else if (strcmp(pattern, "late_at_ibarrier") == 0)
+      late_at_ibarrier();
+    else if (strcmp(pattern, "late_at_iallreduce_in_turn") == 0)
+      late_at_iallreduce_in_turn(round);
+    else if (strcmp(pattern, "late_root_ibcast") == 0)
+      late_root_ibcast();
     else if (strcmp(pattern, "late_at_barrier") == 0)
       late_at_barrier();
     else if (strcmp(pattern, "late_at_allreduce_in_turn") == 0)

@@ -163,6 +163,10 @@ class BusyRunFile final : public storage::RunFile {
   void set_deadline(Nanos deadline, const std::atomic<bool>* given_up) override {
     file_->set_deadline(deadline, given_up);
   }
+  Result<std::shared_ptr<const storage::WaitStates>> wait_states() override {
+    go_on_();
+    return file_->wait_states();
+  }
   std::uint64_t chunks_decoded() const override { return file_->chunks_decoded(); }
   const std::string& path() const override { return file_->path(); }
 

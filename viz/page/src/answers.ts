@@ -77,11 +77,36 @@ export interface Overview extends OfRun {
   shares: WorldShare[];
   under_way: CallUnderWay[];
   under_way_in_all: number;
+  /** An estimate, and the share of the time in MPI that it is about. */
   waits: { world: number; rank: number; peer: number; time_ns: number; calls: number }[];
+  waits_share: number;
+  /** By wait states. Empty without a trace, while the run is in progress, and before the trace is analysed. */
+  wait_coverage: { world: number; share: number; waiting_ns: number; blocking: CallSum; analysed: CallSum }[];
+  wait_causes: { world: number; rank: number; time_ns: number; ranks: number; longest: number[] }[];
+  wait_states: WaitState[];
+  wait_states_in_all: number;
+  wait_fault: string | null;
   losses: {
     part: string; host: string; reason: string; count: number | null; calls: number | null;
     messages: number | null; bytes: number | null;
   }[];
+}
+
+export interface CallSum {
+  calls: number;
+  time_ns: number;
+}
+
+export interface WaitState {
+  world: number;
+  rank: number;
+  /** null in both: many ranks. */
+  cause_rank: number | null;
+  root_rank: number | null;
+  kind: string;
+  function: string;
+  time_ns: number;
+  calls: number;
 }
 
 export interface Efficiency {
@@ -104,6 +129,9 @@ export interface Finding {
   world: number | null;
   rank: number | null;
   peer: number | null;
+  root_rank: number | null;
+  wait_kind: string | null;
+  covered: number | null;
   host: string | null;
   function: string | null;
   value: number;

@@ -138,6 +138,7 @@ TEST(Findings, SayWhoWaitsForWhomAndThatItIsAnEstimate) {
   activity.ranks = {rank_of(0, 4), rank_of(1, 9)};
   activity.waits = {{WorldId{0}, Rank{0}, Rank{1}, 5'000'000'000, 40},
                     {WorldId{0}, Rank{1}, Rank{0}, 500'000'000, 40}};
+  activity.covered[WorldId{0}] = 0.61;
   const Findings found = make_findings(activity);
   const Finding* wait = find(found, FindingKind::kWait);
   ASSERT_NE(wait, nullptr);
@@ -147,7 +148,51 @@ TEST(Findings, SayWhoWaitsForWhomAndThatItIsAnEstimate) {
   EXPECT_DOUBLE_EQ(wait->value, 0.5);
   EXPECT_EQ(wait->text,
             "rank 0 waits for rank 1: ~5.00 s (50 % of the time) in 40 calls that received from it,"
-            " because it computes longest");
+            " because it computes longest (estimated from receives, 61 % of the time in MPI)");
+  EXPECT_EQ(wait->wait_kind, std::nullopt);
+  EXPECT_EQ(wait->covered, 0.61);
+}
+
+/// Rank 3 waits for rank 1, and rank 2 is the root cause.
+Activity with_wait_states() {
+  Activity activity;
+  activity.ranks = {rank_of(0, 4), rank_of(1, 4), rank_of(2, 9), rank_of(3, 4)};
+  WaitReason reason{WaitKind::kLateSender, "MPI_Recv", Rank{2}, true, 14'000'000'000, 3};
+  WaitReason other{WaitKind::kLateRoot, "MPI_Bcast", Rank{0}, true, 6'500'000'000, 1};
+  activity.waits = {{WorldId{0}, Rank{1}, Rank{0}, 6'500'000'000, 9, other},
+                    {WorldId{0}, Rank{3}, Rank{1}, 5'000'000'000, 40, reason}};
+  activity.covered[WorldId{0}] = 1;
+  return activity;
+}
+
+TEST(Findings, NameTheRootCauseOfMostWaitingByWaitStates) {
+  const Findings found = make_findings(with_wait_states());
+  const Finding* wait = find(found, FindingKind::kWait);
+  ASSERT_NE(wait, nullptr);
+  EXPECT_EQ(wait->text,
+            "rank 3 waits for rank 1: 5.00 s (50 % of the time) in 40 calls of MPI_Recv (late"
+            " sender); the root cause is rank 2, because rank 2 computes longest; 3 ranks wait"
+            " because of rank 2, 14.0 s in all");
+  EXPECT_FALSE(wait->estimated);
+  EXPECT_EQ(wait->rank, Rank{3});
+  EXPECT_EQ(wait->peer, Rank{1});
+  EXPECT_EQ(wait->root, Rank{2});
+  EXPECT_EQ(wait->wait_kind, WaitKind::kLateSender);
+  EXPECT_EQ(wait->function, "MPI_Recv");
+}
+
+TEST(Findings, SayIfWaitStatesAreOfSeveralKindsOrNotComplete) {
+  Activity activity = with_wait_states();
+  activity.waits[1].peer = Rank{2};
+  activity.waits[1].reason->is_only = false;
+  activity.covered[WorldId{0}] = 0.7;
+  const Findings found = make_findings(activity);
+  const Finding* wait = find(found, FindingKind::kWait);
+  ASSERT_NE(wait, nullptr);
+  EXPECT_EQ(wait->text,
+            "rank 3 waits for rank 2: 5.00 s (50 % of the time), most of it in 40 calls of MPI_Recv"
+            " (late sender), because it computes longest; 3 ranks wait because of rank 2, 14.0 s in"
+            " all (70 % of the time in blocking calls is analysed)");
 }
 
 TEST(Findings, PreferAWaitForTheSlowestRankToOneThatFollowsFromIt) {
@@ -254,7 +299,7 @@ TEST_F(RunFindingsTest, OfAFileWithoutRanksAreNone) {
   ASSERT_TRUE(store_->commit());
   auto run = RunFile::open(path_);
   ASSERT_TRUE(run) << run.error().message;
-  const auto found = read_findings(**run);
+  const auto found = read_findings(**run, nullptr);
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_TRUE(found->findings.empty());
   EXPECT_TRUE(found->worlds.empty());
@@ -293,7 +338,7 @@ TEST_F(RunFindingsTest, LeaveOutTheStartAndTheEndOfMpi) {
   ASSERT_TRUE(store_->commit());
   auto run = RunFile::open(path_);
   ASSERT_TRUE(run) << run.error().message;
-  const auto found = read_findings(**run);
+  const auto found = read_findings(**run, nullptr);
   ASSERT_TRUE(found) << found.error().message;
   ASSERT_EQ(found->worlds.size(), 1u);
   const WorldEfficiency& world = found->worlds[0];

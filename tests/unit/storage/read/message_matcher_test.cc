@@ -46,7 +46,7 @@ wire::Event posted(std::uint64_t request, Nanos begin) {
 class MessageMatcherTest : public ::testing::Test, public MessageSink {
  protected:
   MessageMatcherTest() {
-    for (std::uint32_t rank = 0; rank < 4; ++rank) matcher_.add_process(0, rank);
+    for (std::uint32_t rank = 0; rank < 4; ++rank) matcher_.add_process(WorldId{0}, Rank{rank});
   }
   void pair(const MessageHalf& send, const MessageHalf& receive) override {
     pairs_.push_back(text(send) + " sent " + std::to_string(send.begin_ns) + " received " +
@@ -58,7 +58,7 @@ class MessageMatcherTest : public ::testing::Test, public MessageSink {
                      std::to_string(static_cast<int>(reason)));
   }
   static std::string text(const MessageHalf& half) {
-    return std::to_string(half.source) + ">" + std::to_string(half.destination) + " #" +
+    return std::to_string(raw(half.source)) + ">" + std::to_string(raw(half.destination)) + " #" +
            std::to_string(half.number);
   }
   void add(ProcessIndex process, const wire::Event& event, bool posts = false) {
@@ -105,7 +105,7 @@ TEST_F(MessageMatcherTest, KeepsChannelsApart) {
   other_comm.comm = 5;
   add(0, other_tag);
   add(0, other_comm);
-  const ProcessIndex other_world = matcher_.add_process(1, 0);
+  const ProcessIndex other_world = matcher_.add_process(WorldId{1}, Rank{0});
   add(other_world, sent(1, 0, 12, 20));
   add(2, sent(1, 0, 13, 20));
   add(1, received(0, 0, 5, 25));
@@ -204,7 +204,7 @@ TEST_F(MessageMatcherTest, AgreesWithATableOfAllMessagesForAnyOrder) {
     pairs_.clear();
     alone_.clear();
     MessageMatcher matcher(*this);
-    for (std::uint32_t rank = 0; rank < 4; ++rank) matcher.add_process(0, rank);
+    for (std::uint32_t rank = 0; rank < 4; ++rank) matcher.add_process(WorldId{0}, Rank{rank});
     std::mt19937 random(seed);
     std::vector<std::vector<wire::Event>> ranks(4);
     std::vector<std::uint32_t> numbers(16);

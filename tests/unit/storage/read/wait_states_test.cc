@@ -14,9 +14,12 @@
 #include <vector>
 
 #include "storage/read/wait_causes_internal.h"
+#include "tests/unit/storage/read/wait_program.h"
 
 namespace xylem::storage {
 namespace {
+
+using namespace wait_program;
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -30,137 +33,10 @@ TEST(CallRole, KnowsHowAFunctionWaits) {
   EXPECT_EQ(role_of("MPI_Barrier_init", "collective"), CallRole::kOtherCollective);
   EXPECT_EQ(role_of("MPI_Scan", "collective"), CallRole::kNotAnalysed);
   EXPECT_EQ(role_of("MPI_Test", "completion"), CallRole::kOther);
+  EXPECT_EQ(role_of("MPI_Mprobe", "probe"), CallRole::kProbe);
+  EXPECT_EQ(role_of("MPI_Iprobe", "probe"), CallRole::kOther);
   EXPECT_TRUE(may_wait(CallRole::kNotAnalysed));
   EXPECT_FALSE(may_wait(CallRole::kOtherCollective));
-}
-
-enum Function : std::uint32_t {
-  kRecv,
-  kSendCall,
-  kIsend,
-  kIrecv,
-  kWaitCall,
-  kWaitallCall,
-  kSendrecv,
-  kBarrier,
-  kBcast,
-  kReduce,
-  kIbarrier,
-  kScan,
-};
-std::vector<WaitFunction> functions() {
-  std::vector<WaitFunction> made;
-  for (const char* name : {"MPI_Recv", "MPI_Send", "MPI_Isend", "MPI_Irecv", "MPI_Wait",
-                           "MPI_Waitall", "MPI_Sendrecv"}) {
-    made.push_back({name, role_of(name, "point_to_point")});
-  }
-  for (const char* name : {"MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Ibarrier", "MPI_Scan"}) {
-    made.push_back({name, role_of(name, "collective")});
-  }
-  return made;
-}
-
-struct Recorded {
-  std::uint32_t function = 0;
-  wire::Event event;
-};
-
-/// Events of some ranks. Each function appends one call to a rank, with its begin and end.
-class Program {
- public:
-  explicit Program(std::uint32_t ranks) : ranks_(ranks) {}
-
-  Recorded& call(std::uint32_t rank, std::uint32_t function, Nanos begin, Nanos end) {
-    Recorded& made = ranks_[rank].emplace_back();
-    made.function = function;
-    made.event.begin_ns = begin;
-    made.event.end_ns = end;
-    made.event.comm = 0;
-    made.event.tag = 1;
-    made.event.bytes = 1024;
-    return made;
-  }
-  Recorded& message(std::uint32_t rank, std::uint32_t function, std::uint8_t flag,
-                    std::uint32_t peer, Nanos begin, Nanos end) {
-    Recorded& made = call(rank, function, begin, end);
-    made.event.flags = flag | wire::kEventNumbered;
-    made.event.peer = static_cast<std::int32_t>(peer);
-    const bool sends = flag == wire::kEventSend;
-    made.event.number = numbers_[{sends, sends ? rank : peer, sends ? peer : rank}]++;
-    return made;
-  }
-  Recorded& send(std::uint32_t rank, std::uint32_t to, Nanos begin, Nanos end,
-                 std::uint32_t function = kSendCall) {
-    return message(rank, function, wire::kEventSend, to, begin, end);
-  }
-  Recorded& receive(std::uint32_t rank, std::uint32_t from, Nanos begin, Nanos end,
-                    std::uint32_t function = kRecv) {
-    return message(rank, function, wire::kEventReceive, from, begin, end);
-  }
-  /// A message that the last call of the rank has completed.
-  Recorded& completion(std::uint32_t rank, std::uint32_t from) {
-    const Recorded of = ranks_[rank].back();
-    Recorded& made = receive(rank, from, of.event.begin_ns, of.event.end_ns, of.function);
-    made.event.kind = wire::kKindCompletion;
-    made.event.calls = 0;
-    return made;
-  }
-  void sendrecv(std::uint32_t rank, std::uint32_t to, std::uint32_t from, Nanos begin, Nanos end) {
-    send(rank, to, begin, end, kSendrecv);
-    completion(rank, from);
-  }
-  Recorded& collective(std::uint32_t rank, std::uint32_t function, Nanos begin, Nanos end,
-                       std::int32_t root = wire::kNoPeer) {
-    Recorded& made = call(rank, function, begin, end);
-    made.event.flags = wire::kEventNumbered;
-    made.event.peer = root;
-    made.event.number = collectives_[rank]++;
-    return made;
-  }
-
-  /// The order in which the ranks' events are added.
-  enum class Order { kByTime, kByRank };
-  WaitStates analyse(Order order = Order::kByTime) const {
-    WaitAnalysis analysis(functions());
-    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-      analysis.add_process(0, rank);
-      analysis.add_member(rank, 0);
-    }
-    std::vector<std::size_t> at(ranks_.size());
-    while (true) {
-      std::optional<std::uint32_t> next;
-      for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-        if (at[rank] == ranks_[rank].size()) continue;
-        if (!next || (order == Order::kByTime && ranks_[rank][at[rank]].event.end_ns <
-                                                     ranks_[*next][at[*next]].event.end_ns)) {
-          next = rank;
-        }
-      }
-      if (!next) break;
-      const Recorded& of = ranks_[*next][at[*next]++];
-      analysis.add(*next, of.function, of.event);
-    }
-    return analysis.finish();
-  }
-
-  std::vector<std::vector<Recorded>>& ranks() { return ranks_; }
-
- private:
-  std::vector<std::vector<Recorded>> ranks_;
-  std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
-  std::map<std::uint32_t, std::uint32_t> collectives_;
-};
-
-/// "rank 1 for 2 (root 3): late_sender MPI_Recv 40 ns, 1 calls"
-std::vector<std::string> lines(const WaitStates& states) {
-  std::vector<std::string> made;
-  for (const WaitState& row : states.rows) {
-    made.push_back(std::to_string(raw(row.rank)) + " for " + std::to_string(raw(*row.cause_rank)) +
-                   " root " + std::to_string(raw(*row.root_rank)) + ": " +
-                   wait_kind_name(row.kind) + " " + row.function + " " +
-                   std::to_string(row.time_ns) + " ns, " + std::to_string(row.calls));
-  }
-  return made;
 }
 
 TEST(WaitStates, AReceiveWaitsUntilItsMessageIsSent) {
@@ -352,7 +228,7 @@ TEST(WaitStates, ACircleOfWaitsByClocksThatDifferEnds) {
 
 TEST(WaitStates, OnlyTheThreadThatCausesAWaitIsFollowed) {
   WaitAnalysis analysis(functions());
-  for (std::uint32_t rank = 0; rank < 3; ++rank) analysis.add_process(0, rank);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) analysis.add_process(WorldId{0}, Rank{rank});
   analysis.expect_threads(1);
   Program program(3);
   program.receive(0, 1, 0, 101);
@@ -409,9 +285,9 @@ TEST(WaitStates, ARootedCollectiveOnAnIntercommunicatorIsNotCovered) {
 
 TEST(WaitStates, ACollectiveOnAllRanksIsNotAnalysedIfARankIsNotWatched) {
   WaitAnalysis analysis(functions());
-  analysis.add_process(0, 0);
+  analysis.add_process(WorldId{0}, Rank{0});
   analysis.add_member(0, 0);
-  analysis.expect_ranks(0, 2);
+  analysis.expect_ranks(WorldId{0}, 2);
   Program program(1);
   program.collective(0, kBarrier, 0, 50);
   analysis.add(0, kBarrier, program.ranks()[0][0].event);
@@ -430,7 +306,7 @@ TEST(WaitStates, OnACommunicatorOfItsOwnARankWaitsForNobody) {
 TEST(WaitStates, MemoryDoesNotGrowWithTheTrace) {
   WaitAnalysis analysis(functions());
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    analysis.add_process(0, rank);
+    analysis.add_process(WorldId{0}, Rank{rank});
     analysis.add_member(rank, 0);
   }
   std::size_t largest = 0;
@@ -458,7 +334,7 @@ TEST(WaitStates, MemoryDoesNotGrowWithTheTrace) {
 TEST(WaitCauses, KeepsALimitedNumberOfWaitsAndCountsWhatItMayNotHaveFollowed) {
   constexpr std::size_t kMax = 100;
   WaitCauses causes(kMax);
-  for (std::uint32_t rank = 0; rank < 2; ++rank) causes.add_process({0, rank});
+  for (std::uint32_t rank = 0; rank < 2; ++rank) causes.add_process({WorldId{0}, Rank{rank}});
   for (Nanos i = 0; i < 10000; ++i) {
     causes.add({0, 0}, kRecv, 10 * i + 7, {{10 * i, 10 * i + 7, {1, 0}, WaitKind::kLateSender}});
     // A message that was sent at 0 is in flight all the time.
@@ -472,8 +348,8 @@ TEST(WaitCauses, KeepsALimitedNumberOfWaitsAndCountsWhatItMayNotHaveFollowed) {
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].time_ns, 70000);
   EXPECT_EQ(rows[0].calls, 10000u);
-  EXPECT_GT(causes.unfollowed().at(0), 60000);
-  EXPECT_LE(causes.unfollowed().at(0), 70000);
+  EXPECT_GT(causes.unfollowed().at(WorldId{0}), 60000);
+  EXPECT_LE(causes.unfollowed().at(WorldId{0}), 70000);
 }
 
 // ---- a model ----

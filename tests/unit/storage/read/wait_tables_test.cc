@@ -8,6 +8,7 @@
 #include <random>
 
 #include "storage/read/report.h"
+#include "storage/read/run_findings_internal.h"
 #include "tests/unit/changed_file.h"
 #include "tests/unit/storage/stored_run.h"
 #include "wire/chunk.h"
@@ -92,6 +93,56 @@ TEST_F(WaitTablesTest, WaitStatesHaveACauseAndARootCause) {
   EXPECT_EQ(ask("SELECT * FROM wait_coverage"),
             "0|blocking|7|208\n0|analysed|7|208\n0|no_number|0|0\n0|missing|0|0\n"
             "0|ambiguous|0|0\n0|not_covered|0|0\n0|waiting|NULL|200\n0|unfollowed|NULL|0\n");
+}
+
+TEST_F(WaitTablesTest, FindingsNameTheRankThatWaitedLongestAndTheRootCause) {
+  // Rank 0 waits for rank 1, which waits for rank 2 until 70.
+  put(chunk_packet(0, 1, 0, {got(1, 0, 0, 101), barrier(0, 110, 141)}));
+  put(chunk_packet(1, 1, 0, {got(2, 0, 0, 72), sent(0, 0, 100, 101), barrier(0, 140, 141)}));
+  put(chunk_packet(2, 1, 0, {sent(1, 0, 70, 71), barrier(0, 140, 141)}));
+  ASSERT_TRUE(store_->commit());
+  auto run = RunFile::open(path_);
+  ASSERT_TRUE(run) << run.error().message;
+  const auto report = make_report(**run);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->wait_states.rows_in_all, 4u);
+  ASSERT_EQ(report->wait_states.causes.size(), 2u);
+  EXPECT_EQ(report->wait_states.causes[0].rank, Rank{2});
+  EXPECT_EQ(report->wait_states.causes[0].time_ns, 142);
+  EXPECT_EQ(report->wait_states.causes[0].longest, (std::vector{Rank{0}, Rank{1}}));
+  const auto waits = (*run)->wait_states();
+  ASSERT_TRUE(waits) << waits.error().message;
+  Inquiry inquiry(**run);
+  const Activity activity = read_activity(inquiry, waits->get());
+  ASSERT_EQ(activity.waits.size(), 2u);  // One of each root cause: ranks 1 and 2.
+  const WaitActivity& by_two = activity.waits[1];
+  EXPECT_EQ(by_two.rank, Rank{0});
+  EXPECT_EQ(by_two.peer, Rank{1});
+  EXPECT_EQ(by_two.time_ns, 72u);
+  ASSERT_TRUE(by_two.reason);
+  EXPECT_EQ(by_two.reason->root, Rank{2});
+  EXPECT_EQ(by_two.reason->kind, WaitKind::kLateSender);
+  EXPECT_EQ(by_two.reason->in_all_ns, 142u);
+  EXPECT_EQ(by_two.reason->ranks, 2u);
+  EXPECT_EQ(activity.covered.at(WorldId{0}), 1);
+  EXPECT_TRUE(read_activity(inquiry, nullptr).waits.empty())
+      << "there are no windows to estimate from";
+}
+
+TEST_F(WaitTablesTest, AnAnalysisEndsAtTheDeadline) {
+  put(chunk_packet(0, 1, 0, {sent(1, 0, 10, 20)}));
+  ASSERT_TRUE(store_->commit());
+  auto run = RunFile::open(path_);
+  ASSERT_TRUE(run) << run.error().message;
+  (*run)->set_deadline(1);
+  const auto late = (*run)->wait_states();
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Code::kTimedOut);
+  (*run)->set_deadline(kForever);
+  const auto states = (*run)->wait_states();
+  ASSERT_TRUE(states) << "the file can be read again: " << states.error().message;
+  EXPECT_EQ((*states)->worlds.size(), 1u);
+  EXPECT_EQ(*states, *(*run)->wait_states()) << "the result is kept";
 }
 
 TEST_F(WaitTablesTest, TheResultIsComputedAgainWhenThereAreMoreEvents) {

@@ -6,6 +6,7 @@ import { el, empty, fill, type Child } from "../dom.ts";
 import { bytes, count, date, duration, estimate, kNone, moment, percent, plural, rate } from "../format.ts";
 import { findings } from "../overview/findings.ts";
 import { OverTime } from "../overview/over_time.ts";
+import { WaitsCard } from "../overview/waits.ts";
 import { meter, metered } from "../spark.ts";
 import { Table } from "../table.ts";
 import { underWay } from "../under_way.ts";
@@ -115,20 +116,6 @@ function alertLines(answer: Alerts, page: Page): Child[] {
 
 const kShownAlerts = 5;
 
-function waits(page: Page): Table<Overview["waits"][number]> {
-  return new Table([
-    { id: "rank", head: "rank", isNumber: true, cell: (row) => row.rank, value: (row) => row.rank },
-    { id: "peer", head: "waits for", isNumber: true, cell: (row) => row.peer, value: (row) => row.peer },
-    { id: "time", head: "time", isNumber: true, cell: (row) => duration(row.time_ns), value: (row) => row.time_ns },
-    { id: "calls", head: "calls", isNumber: true, cell: (row) => count(row.calls), value: (row) => row.calls },
-  ], {
-    caption: "Who waits for whom most",
-    sortedBy: "time",
-    hint: (row) => `Show the timeline of rank ${row.rank}`,
-    choose: (row) => page.go({ view: "timeline", world: row.world, rank: row.rank }),
-  });
-}
-
 function functionLines(): Table<Overview["functions"][number]> {
   return new Table([
     { id: "function", head: "function", cell: (row) => row.function, value: (row) => row.function },
@@ -163,7 +150,7 @@ export const overview: View = {
   id: "overview",
   title: "Overview",
   mount(root, page) {
-    const waiting = waits(page);
+    const waiting = new WaitsCard(page);
     const lines = functionLines();
     // As in the report, a column has the world if there are several.
     const callsOf = [underWay(page), underWay(page, true)] as const;
@@ -176,7 +163,6 @@ export const overview: View = {
         time.refresh();
         page.load("alerts", "alerts", { most: kShownAlerts }, (answer) => fill(found, ...alertLines(answer, page)));
         page.load("overview", "overview", {}, (answer) => {
-          waiting.show(answer.waits.slice(0, 8));
           const hasWorlds = answer.worlds_in_all > 1;
           const calls = callsOf[hasWorlds ? 1 : 0];
           calls.show(answer.under_way.slice(0, 8));
@@ -191,9 +177,7 @@ export const overview: View = {
                 calls.element, answer.under_way_in_all > 8 &&
                   el("a", { href: page.link({ view: "ranks" }) },
                     hasWorlds ? `those of world ${page.place.world}` : `all ${count(answer.under_way_in_all)}`)),
-              card("Who waits for whom", "waits", ...(answer.waits.length > 0
-                ? [waiting.element]
-                : [empty("No rank has waited for another one.", "Collectives are in the functions and the ranks.")])),
+              card("Who waits for whom", "waits", ...waiting.show(answer)),
               answer.services.length > 0 && card("Services", "services", kServices.element)),
             overTime.element,
             facts(answer),

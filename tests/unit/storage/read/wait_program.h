@@ -1,0 +1,164 @@
+#pragma once
+
+// Programs whose events a test writes down, to analyse their wait states.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "storage/read/wait_states.h"
+
+namespace xylem::storage::wait_program {
+
+enum Function : std::uint32_t {
+  kRecv,
+  kSendCall,
+  kIsend,
+  kIrecv,
+  kWaitCall,
+  kWaitallCall,
+  kSendrecv,
+  kBarrier,
+  kBcast,
+  kReduce,
+  kIbarrier,
+  kScan,
+  kIbcast,
+  kIreduce,
+  kProbeCall,
+};
+inline std::vector<WaitFunction> functions() {
+  std::vector<WaitFunction> made;
+  for (const char* name : {"MPI_Recv", "MPI_Send", "MPI_Isend", "MPI_Irecv", "MPI_Wait",
+                           "MPI_Waitall", "MPI_Sendrecv"}) {
+    made.push_back({name, role_of(name, "point_to_point")});
+  }
+  for (const char* name : {"MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Ibarrier", "MPI_Scan",
+                           "MPI_Ibcast", "MPI_Ireduce"}) {
+    made.push_back({name, role_of(name, "collective")});
+  }
+  made.push_back({"MPI_Probe", role_of("MPI_Probe", "probe")});
+  return made;
+}
+
+struct Recorded {
+  std::uint32_t function = 0;
+  wire::Event event;
+};
+
+/// Events of some ranks. Each function appends one call to a rank, with its begin and end.
+class Program {
+ public:
+  explicit Program(std::uint32_t ranks) : ranks_(ranks) {}
+
+  Recorded& call(std::uint32_t rank, std::uint32_t function, Nanos begin, Nanos end) {
+    Recorded& made = ranks_[rank].emplace_back();
+    made.function = function;
+    made.event.begin_ns = begin;
+    made.event.end_ns = end;
+    made.event.comm = 0;
+    made.event.tag = 1;
+    made.event.bytes = 1024;
+    return made;
+  }
+  Recorded& message(std::uint32_t rank, std::uint32_t function, std::uint8_t flag,
+                    std::uint32_t peer, Nanos begin, Nanos end) {
+    Recorded& made = call(rank, function, begin, end);
+    made.event.flags = flag | wire::kEventNumbered;
+    made.event.peer = static_cast<std::int32_t>(peer);
+    const bool sends = flag == wire::kEventSend;
+    made.event.number = numbers_[{sends, sends ? rank : peer, sends ? peer : rank}]++;
+    return made;
+  }
+  Recorded& send(std::uint32_t rank, std::uint32_t to, Nanos begin, Nanos end,
+                 std::uint32_t function = kSendCall) {
+    return message(rank, function, wire::kEventSend, to, begin, end);
+  }
+  Recorded& receive(std::uint32_t rank, std::uint32_t from, Nanos begin, Nanos end,
+                    std::uint32_t function = kRecv) {
+    return message(rank, function, wire::kEventReceive, from, begin, end);
+  }
+  /// A send or a collective that does not block, and the MPI_Wait for it.
+  void isend(std::uint32_t rank, std::uint32_t to, Nanos at, std::uint64_t request) {
+    send(rank, to, at, at + 1, kIsend).event.request = request;
+  }
+  void wait_for(std::uint32_t rank, std::uint64_t request, Nanos begin, Nanos end) {
+    call(rank, kWaitCall, begin, end).event.request = request;
+  }
+  void nonblocking(std::uint32_t rank, std::uint32_t function, Nanos at, std::uint64_t request,
+                   std::int32_t root = wire::kNoPeer) {
+    collective(rank, function, at, at + 1, root).event.request = request;
+  }
+  void probe(std::uint32_t rank, std::uint32_t from, Nanos begin, Nanos end) {
+    call(rank, kProbeCall, begin, end).event.peer = static_cast<std::int32_t>(from);
+  }
+  /// A message that the last call of the rank has completed.
+  Recorded& completion(std::uint32_t rank, std::uint32_t from) {
+    const Recorded of = ranks_[rank].back();
+    Recorded& made = receive(rank, from, of.event.begin_ns, of.event.end_ns, of.function);
+    made.event.kind = wire::kKindCompletion;
+    made.event.calls = 0;
+    return made;
+  }
+  void sendrecv(std::uint32_t rank, std::uint32_t to, std::uint32_t from, Nanos begin, Nanos end) {
+    send(rank, to, begin, end, kSendrecv);
+    completion(rank, from);
+  }
+  Recorded& collective(std::uint32_t rank, std::uint32_t function, Nanos begin, Nanos end,
+                       std::int32_t root = wire::kNoPeer) {
+    Recorded& made = call(rank, function, begin, end);
+    made.event.flags = wire::kEventNumbered;
+    made.event.peer = root;
+    made.event.number = collectives_[rank]++;
+    return made;
+  }
+
+  /// In which order the ranks' events are added.
+  enum class Order { kByTime, kByRank };
+  WaitStates analyse(Order order = Order::kByTime) const {
+    WaitAnalysis analysis(functions());
+    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+      analysis.add_process(WorldId{0}, Rank{rank});
+      analysis.add_member(rank, 0);
+    }
+    std::vector<std::size_t> at(ranks_.size());
+    while (true) {
+      std::optional<std::uint32_t> next;
+      for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+        if (at[rank] == ranks_[rank].size()) continue;
+        if (!next || (order == Order::kByTime && ranks_[rank][at[rank]].event.end_ns <
+                                                     ranks_[*next][at[*next]].event.end_ns)) {
+          next = rank;
+        }
+      }
+      if (!next) break;
+      const Recorded& of = ranks_[*next][at[*next]++];
+      analysis.add(*next, of.function, of.event);
+    }
+    return analysis.finish();
+  }
+
+  std::vector<std::vector<Recorded>>& ranks() { return ranks_; }
+
+ private:
+  std::vector<std::vector<Recorded>> ranks_;
+  std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
+  std::map<std::uint32_t, std::uint32_t> collectives_;
+};
+
+/// "rank 1 for 2 (root 3): late_sender MPI_Recv 40 ns, 1 calls"
+inline std::vector<std::string> lines(const WaitStates& states) {
+  std::vector<std::string> made;
+  for (const WaitState& row : states.rows) {
+    made.push_back(std::to_string(raw(row.rank)) + " for " + std::to_string(raw(*row.cause_rank)) +
+                   " root " + std::to_string(raw(*row.root_rank)) + ": " +
+                   wait_kind_name(row.kind) + " " + row.function + " " +
+                   std::to_string(row.time_ns) + " ns, " + std::to_string(row.calls));
+  }
+  return made;
+}
+
+}  // namespace xylem::storage::wait_program

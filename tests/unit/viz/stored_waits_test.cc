@@ -1,0 +1,77 @@
+#include "viz/stored_waits.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "tests/unit/changed_file.h"
+#include "tests/unit/storage/stored_run.h"
+
+namespace xylem::viz {
+namespace {
+
+class StoredWaitsTest : public storage::StoredRun {
+ protected:
+  StoredWaitsTest() {
+    put(storage::registration_packet(0, {storage::process_row(1, 0)}));
+    put(storage::chunk_packet(0, 1, 0, {wire::Event{}}));
+    EXPECT_TRUE(store_->commit());
+  }
+  void end_run() {
+    ASSERT_TRUE(store_->end_run(0, kSecond));
+    store_.reset();
+  }
+  std::shared_ptr<const storage::WaitStates> get(Nanos deadline) {
+    auto run = storage::RunFile::open(path_);
+    EXPECT_TRUE(run) << run.error().message;
+    return run ? waits_.get(**run, deadline) : nullptr;
+  }
+
+  StoredWaits waits_{path_};
+};
+
+TEST_F(StoredWaitsTest, AreComputedOnceForAFileThatDoesNotChange) {
+  end_run();
+  const auto first = get(kForever);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->worlds.size(), 1u);
+  EXPECT_EQ(get(kForever), first);
+  storage::change_file(path_, "CREATE TABLE larger AS SELECT zeroblob(100000) AS x");
+  const auto second = get(kForever);
+  ASSERT_NE(second, nullptr);
+  EXPECT_NE(second, first);
+}
+
+TEST_F(StoredWaitsTest, AreUnknownWhileTheRunIsInProgress) {
+  EXPECT_EQ(get(kForever), nullptr);
+  end_run();
+  EXPECT_NE(get(kForever), nullptr);
+}
+
+TEST_F(StoredWaitsTest, AreLateForAnAnswerThatDidNotWait) {
+  end_run();
+  EXPECT_EQ(get(0), nullptr);
+  EXPECT_NE(get(kForever), nullptr);
+  EXPECT_EQ(waits_.late(), 1u);
+  EXPECT_NE(get(0), nullptr) << "a result that is known needs no time";
+  EXPECT_EQ(waits_.late(), 1u);
+}
+
+TEST_F(StoredWaitsTest, DoNotHoldAClientThatHasGivenUp) {
+  end_run();
+  const std::atomic<bool> given_up = true;
+  auto run = storage::RunFile::open(path_);
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(waits_.get(**run, kForever, &given_up), nullptr);
+}
+
+TEST_F(StoredWaitsTest, OfADamagedFileHaveAFault) {
+  end_run();
+  storage::change_file(path_, "UPDATE event_chunk SET chunk = substr(chunk, 1, 20)");
+  const auto states = get(kForever);
+  ASSERT_NE(states, nullptr);
+  EXPECT_NE(states->fault.find("is damaged"), std::string::npos) << states->fault;
+}
+
+}  // namespace
+}  // namespace xylem::viz

@@ -1,0 +1,65 @@
+#pragma once
+
+// The wait states of a run that has ended, for a server or a screen that asks for them many times.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/shared_state.h"
+#include "storage/read/query.h"
+#include "storage/read/wait_states.h"
+
+namespace xylem::viz {
+
+/// Time that an answer waits for wait states before it is given with the estimate: enough for about
+/// five million events.
+constexpr Nanos kStoredWaitsPatience = 1 * kSecond;
+
+/// Computes the wait states of one run's file in a thread of its own, and keeps them as long as the
+/// file is unchanged (file_stamp.h). So any number of requests costs one analysis, and a request
+/// needs not wait for the analysis of a large trace. The analysis takes about 0.2 s and reads all
+/// chunks for a million events, and needs up to 300 MB. Thread-safe.
+class StoredWaits {
+ public:
+  explicit StoredWaits(std::string file) : file_(std::move(file)) {}
+  StoredWaits(const StoredWaits&) = delete;
+  StoredWaits& operator=(const StoredWaits&) = delete;
+  /// Ends an analysis that is under way.
+  ~StoredWaits();
+
+  /// Returns the wait states of the file as it is now. Starts their analysis if necessary, and
+  /// waits for it until `deadline`, or until `*given_up` is true. `run` is the same file, opened by
+  /// the caller. Returns null
+  /// - if they are not known by then. A later call may get them.
+  /// - while the run is in progress. Its file changes with each commit, and each time the analysis
+  ///   would have to read all events again.
+  /// - if the file cannot be read.
+  std::shared_ptr<const storage::WaitStates> get(storage::RunFile& run, Nanos deadline,
+                                                 const std::atomic<bool>* given_up = nullptr);
+
+  /// Number of analyses that have ended after a get() had returned without them. When it increases,
+  /// an answer that was given with the estimate is out of date.
+  std::uint64_t late() const { return state_.lock()->late; }
+
+ private:
+  struct State {
+    std::string stamp;  ///< Of the file that is or was analysed.
+    bool is_under_way = false;
+    bool is_missed = false;  ///< A get() has returned without the analysis that is under way.
+    std::shared_ptr<const storage::WaitStates> states;
+    std::uint64_t late = 0;
+  };
+  void start(State& state, std::string stamp);
+  void analyse();
+
+  std::string file_;
+  std::atomic<bool> has_ended_ = false;  ///< The destructor was called.
+  SharedState<State> state_;
+  std::thread thread_;  ///< Only the thread that has locked `state_` changes it.
+};
+
+}  // namespace xylem::viz

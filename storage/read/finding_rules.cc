@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -13,12 +14,13 @@
 namespace xylem::storage {
 namespace {
 
-/// Ranks compute in turn if about one of them computes at a time, and all compute about as long.
-constexpr double kLeastInTurn = 0.5, kMostInTurn = 1.5, kEvenLoad = 0.5;
+/// Ranks may compute in turn if about one of them computes at a time, and all compute about as
+/// long.
+constexpr double kLeastInTurn = 0.3, kMostInTurn = 1.5, kEvenLoad = 0.5;
 constexpr std::uint64_t kLeastRanksInTurn = 3;
-/// Of the time in which a rank computes, exactly one rank must compute for this part; and no rank
-/// may have more than this part of that.
-constexpr double kMostlyAlone = 0.75, kMaxOfOneRank = 0.6;
+/// While any rank computes, several may compute at once for at most this part of the time that
+/// chance would give. The same rank may compute for at most this part of the time with one rank.
+constexpr double kOfChance = 1.0 / 3, kMaxOfOneRank = 0.6;
 
 std::string about(bool estimated) { return estimated ? "~" : ""; }
 
@@ -57,6 +59,15 @@ std::optional<Costly> find_moving_imbalance(const Activity& activity, const Find
   return Costly{cost, std::move(finding)};
 }
 
+/// The share of the computing time in which exactly one rank computes, if ranks compute
+/// independently of each other.
+double alone_by_chance(const WorldEfficiency& world) {
+  const auto ranks = static_cast<double>(world.ranks);
+  const double computes = world.parallel();
+  const double alone = ranks * computes * std::pow(1 - computes, ranks - 1);
+  return share_of(alone, 1 - std::pow(1 - computes, ranks));
+}
+
 std::optional<Costly> find_serialised(const Activity& activity, const FindingLimits& limits,
                                       const WorldEfficiency& world) {
   if (!may_compute_in_turn(world) || world.parallel() >= limits.efficiency) return {};
@@ -64,7 +75,7 @@ std::optional<Costly> find_serialised(const Activity& activity, const FindingLim
   if (turns == activity.turns.end()) return {};
   const auto alone = static_cast<double>(turns->alone_ns);
   const double share = share_of(alone, static_cast<double>(turns->computing_ns));
-  if (share < kMostlyAlone) return {};
+  if (1 - share > kOfChance * (1 - alone_by_chance(world))) return {};
   if (static_cast<double>(turns->longest_alone_ns) > kMaxOfOneRank * alone) return {};
   Finding finding;
   finding.kind = FindingKind::kSerialised;

@@ -95,15 +95,18 @@ class Turns {
     std::int64_t computing = 0, ranks = 0;  // If one rank computes, the sum of ranks is its number.
     Nanos last_ns = 0;
     for (const Change& change : changes_) {
-      const Nanos length = change.at_ns - last_ns;
-      if (computing > 0) sums.computing_ns += length;
-      if (computing == 1) alone[static_cast<std::uint64_t>(ranks)] += length;
+      const Nanos length = saturating_subtract(change.at_ns, last_ns);
+      if (computing > 0) sums.computing_ns = saturating_add(sums.computing_ns, length);
+      if (computing == 1) {
+        Nanos& time_ns = alone[static_cast<std::uint64_t>(ranks)];
+        time_ns = saturating_add(time_ns, length);
+      }
       last_ns = change.at_ns;
       computing += change.step;
       ranks += change.step * static_cast<std::int64_t>(change.rank);
     }
     for (const auto& [rank, time_ns] : alone) {
-      sums.alone_ns += time_ns;
+      sums.alone_ns = saturating_add(sums.alone_ns, time_ns);
       sums.longest_alone_ns = std::max(sums.longest_alone_ns, time_ns);
     }
     return sums;
@@ -200,11 +203,11 @@ void read_turns(Inquiry& inquiry, Activity& activity) {
   if (events < 1) return;
   auto [begin_ns, end_ns] = time_of_ranks(activity, world);
   if (events > kMaxTurnEvents) {
-    const Nanos middle = begin_ns + (end_ns - begin_ns) / 2;
-    const auto half =
-        static_cast<Nanos>(static_cast<double>(end_ns - begin_ns) / 2 * kMaxTurnEvents / events);
-    begin_ns = middle - half;
-    end_ns = middle + half;
+    const Nanos all = saturating_subtract(end_ns, begin_ns);
+    const Nanos middle = saturating_add(begin_ns, all / 2);
+    const auto half = static_cast<Nanos>(static_cast<double>(all) / 2 * kMaxTurnEvents / events);
+    begin_ns = saturating_subtract(middle, half);
+    end_ns = saturating_add(middle, half);
   }
   const std::string of_world = " WHERE world = " + std::to_string(raw(world));
   std::map<std::uint64_t, std::vector<Interval>> calls;

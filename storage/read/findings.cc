@@ -4,12 +4,14 @@
 #include "storage/read/findings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
 #include "base/quantity_text.h"
 #include "base/saturating.h"
 #include "storage/alert/alert_text_internal.h"
+#include "storage/read/finding_rules_internal.h"
 #include "storage/read/under_way.h"
 
 namespace xylem::storage {
@@ -19,9 +21,6 @@ constexpr std::size_t kMaxHeadlines = 3;
 /// Ranks are named with the slowest one if they are above the mean by this part of its distance.
 /// Waits count as equally long if one has this part of the other's time.
 constexpr double kAlike = 0.75;
-/// Ranks compute in turn if about one of them computes at a time, and all compute about as long.
-constexpr double kLeastInTurn = 0.5, kMostInTurn = 1.5, kEvenLoad = 0.5;
-constexpr std::uint64_t kLeastRanksInTurn = 3;
 /// From this share on, all waits count as analysed.
 constexpr double kCompleteCoverage = 0.995;
 
@@ -30,12 +29,6 @@ double share_of(double part, double whole) {
 }
 
 std::string about(bool estimated) { return estimated ? "~" : ""; }
-
-/// A finding, and the share of the run's time that it costs.
-struct Costly {
-  double cost = 0;
-  Finding finding;
-};
 
 /// The ranks of one world.
 struct WorldRanks {
@@ -62,8 +55,11 @@ class WorldRules {
   std::vector<Costly> find() {
     if (world_.runtime_ns < limits_.runtime_ns) return {};
     for (auto rule : {&WorldRules::imbalance, &WorldRules::wait, &WorldRules::function,
-                      &WorldRules::small_messages, &WorldRules::serialised}) {
+                      &WorldRules::small_messages}) {
       (this->*rule)();
+    }
+    for (auto& it : find_by_rules(activity_, limits_, world_, ranks_.thread_ns, message_share())) {
+      add(it.cost, std::move(it.finding));
     }
     return std::move(found_);
   }
@@ -267,24 +263,31 @@ class WorldRules {
                    (mean ? ", " + tilde + duration_text(*mean) + " each" : "");
     // While the others wait for the slowest rank, they are in a function. That is the cost of the
     // imbalance.
-    const double own = cost - std::min(cost, imbalance_share());
+    const double own =
+        cost - std::min(cost, std::max(imbalance_share(), slice_imbalance(activity_, world_)));
     if (own < limits_.function) finding.severity = Severity::kNote;
     add(own, std::move(finding));
   }
 
-  void small_messages() {
-    double messages = 0, bytes = 0, time_ns = 0;
-    for (const MessageActivity& of : activity_.messages) {
-      if (of.world != world_.world) continue;
-      messages += static_cast<double>(of.messages);
-      bytes += static_cast<double>(of.bytes);
-    }
+  /// The share of all time in calls that move messages.
+  double message_share() const {
+    double time_ns = 0;
     for (const FunctionActivity& of : activity_.functions) {
       if (of.world == world_.world && of.moves_messages) {
         time_ns += static_cast<double>(of.time_ns);
       }
     }
-    const double cost = share_of(time_ns, ranks_.thread_ns);
+    return share_of(time_ns, ranks_.thread_ns);
+  }
+
+  void small_messages() {
+    double messages = 0, bytes = 0;
+    for (const MessageActivity& of : activity_.messages) {
+      if (of.world != world_.world) continue;
+      messages += static_cast<double>(of.messages);
+      bytes += static_cast<double>(of.bytes);
+    }
+    const double cost = message_share();
     const double rate = messages * kSecond / (static_cast<double>(world_.ranks) * runtime_ns_);
     if (messages < 1 || bytes > limits_.small_bytes * messages) return;
     if (rate < limits_.messages_per_s || cost < limits_.message_share) return;
@@ -292,26 +295,10 @@ class WorldRules {
     finding.kind = FindingKind::kSmallMessages;
     finding.value = bytes / messages;
     finding.text = count_text(static_cast<std::uint64_t>(messages)) + " messages of " +
-                   bytes_text(static_cast<std::uint64_t>(finding.value)) +
+                   bytes_text(static_cast<std::uint64_t>(std::llround(finding.value))) +
                    " on average; the calls that move them take " + whole_percent_text(cost) +
                    " of all time: fewer and larger messages may help";
     add(cost, std::move(finding));
-  }
-
-  void serialised() {
-    const double at_once = world_.mean_useful_ns * static_cast<double>(world_.ranks) / runtime_ns_;
-    if (world_.ranks < kLeastRanksInTurn || at_once < kLeastInTurn || at_once > kMostInTurn ||
-        world_.load_balance() < kEvenLoad || world_.parallel() >= limits_.efficiency) {
-      return;
-    }
-    Finding finding;
-    finding.kind = FindingKind::kSerialised;
-    finding.value = at_once;
-    finding.estimated = world_.estimated;
-    finding.text = "on average " + about(world_.estimated) + number_text(at_once, 1) + " of " +
-                   count_text(world_.ranks) +
-                   " ranks compute at a time: they may wait for each other in turn";
-    add(1 - world_.communication(), std::move(finding));
   }
 
   const Activity& activity_;
@@ -355,7 +342,20 @@ std::map<LeafId, Crowd> crowds(const std::vector<RankActivity>& ranks) {
   return most;
 }
 
+/// The share of the ranks' time outside of MPI.
+double computing_share(const std::vector<RankActivity>& ranks) {
+  double useful_ns = 0, all_ns = 0;
+  for (const RankActivity& rank : ranks) {
+    if (rank.end_ns <= rank.begin_ns) continue;
+    useful_ns += static_cast<double>(rank.useful_ns());
+    all_ns += static_cast<double>(saturating_subtract(rank.end_ns, rank.begin_ns));
+  }
+  return share_of(useful_ns, all_ns);
+}
+
+/// The cost is the part of the computing time in which a rank waits for a core if all compute.
 void find_oversubscribed(const Activity& activity, std::vector<Costly>& found) {
+  const double computing = computing_share(activity.ranks);
   const std::map<LeafId, Crowd> most = crowds(activity.ranks);
   for (const HostActivity& host : activity.hosts) {
     const auto crowd = most.find(host.leaf);
@@ -371,8 +371,10 @@ void find_oversubscribed(const Activity& activity, std::vector<Costly>& found) {
         "host " + host.name + " has " + count_text(crowd->second.ranks) +
         (crowd->second.ranks == 1 ? " rank" : " ranks") +
         (has_threads ? " with " + count_text(crowd->second.threads) + " threads in MPI" : "") +
-        " on " + cores_text(*host.cores) + ": ranks share cores";
-    found.push_back({1 - *host.cores / threads, std::move(finding)});
+        " on " + cores_text(*host.cores) + ": ranks share cores, each has at most " +
+        whole_percent_text(*host.cores / threads) +
+        " of one on average; the time that a rank waits for a core counts as computing";
+    found.push_back({computing * (1 - *host.cores / threads), std::move(finding)});
   }
 }
 
@@ -415,6 +417,12 @@ const char* finding_kind_name(FindingKind kind) {
       return "serialised";
     case FindingKind::kOversubscribed:
       return "oversubscribed";
+    case FindingKind::kMovingImbalance:
+      return "moving_imbalance";
+    case FindingKind::kMapping:
+      return "mapping";
+    case FindingKind::kCommunicators:
+      return "communicators";
   }
   return "";
 }

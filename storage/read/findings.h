@@ -81,6 +81,31 @@ struct WaitActivity {
 struct MessageActivity {
   WorldId world{};
   std::uint64_t messages = 0, bytes = 0;
+  std::uint64_t bytes_between_hosts = 0;  ///< From a rank on one host to a rank on another.
+  /// The ranks on different hosts of which the first sends most bytes to the second; 0 bytes: none.
+  Rank source{}, destination{};
+  std::uint64_t pair_bytes = 0;
+};
+
+/// The useful times of the ranks of a world in slices of equal length.
+struct SliceActivity {
+  WorldId world{};
+  Nanos slice_ns = 0;
+  /// Sums over all slices: the largest useful time of a rank, and the mean of all ranks.
+  double max_useful_ns = 0, mean_useful_ns = 0;
+  /// The ranks that were slowest one after the other, at most kSlowestShown. Slices in which the
+  /// slowest rank is near the mean do not count.
+  std::vector<Rank> slowest;
+  bool has_more = false;  ///< The slowest rank has changed more often.
+};
+constexpr std::size_t kSlowestShown = 4;
+
+/// How the ranks of a world computed in the part of the run that was looked at.
+struct TurnActivity {
+  WorldId world{};
+  Nanos computing_ns = 0;      ///< At least one rank computed.
+  Nanos alone_ns = 0;          ///< Exactly one rank computed.
+  Nanos longest_alone_ns = 0;  ///< The same rank computed alone for at most this time in all.
 };
 
 /// Calls of a world that are lost. Their time counts as time outside of MPI.
@@ -106,6 +131,8 @@ struct Activity {
   std::vector<MessageActivity> messages;
   std::vector<HostActivity> hosts;
   std::vector<LostActivity> lost;
+  std::vector<SliceActivity> slices;  ///< At most one for each world.
+  std::vector<TurnActivity> turns;    ///< At most one for each world.
 };
 
 /// The efficiency of a world, see above.
@@ -127,6 +154,10 @@ struct WorldEfficiency {
 /// Returns the efficiency of each world in which time has passed, largest world (ranks x T) first.
 std::vector<WorldEfficiency> efficiencies(const std::vector<RankActivity>& ranks);
 
+/// True if about one rank of the world computes at a time, and all compute about as long. This may
+/// have other reasons than turns, for example slow messages.
+bool may_compute_in_turn(const WorldEfficiency& world);
+
 enum class FindingKind : std::uint8_t {
   kEfficiency,     ///< The efficiencies of a world. `value`: parallel efficiency.
   kTooShort,       ///< The world ran for too short a time. `value`: T in seconds.
@@ -136,9 +167,15 @@ enum class FindingKind : std::uint8_t {
   kSmallMessages,  ///< Many small messages. `value`: mean size in bytes.
   kSerialised,     ///< Ranks compute in turn. `value`: mean number of ranks that compute.
   kOversubscribed,  ///< `host` has too few cores. `value`: ranks (or their threads) per core.
+  /// Another rank is slowest at another time. `value`: the part of T by which the slowest rank of
+  /// each slice is above the mean, less that of kImbalance.
+  kMovingImbalance,
+  /// Ranks that exchange much are on different hosts. `value`: share of the payload between hosts.
+  kMapping,
+  kCommunicators,  ///< Communicators are not freed. `value`: number of them, a rank.
 };
 /// "efficiency", "too_short", "imbalance", "wait", "function", "small_messages", "serialised",
-/// "oversubscribed".
+/// "oversubscribed", "moving_imbalance", "mapping", "communicators".
 const char* finding_kind_name(FindingKind kind);
 
 enum class Severity : std::uint8_t {
@@ -192,6 +229,10 @@ struct FindingLimits {
   /// Messages are small up to this mean size, and many from this rate of a rank on, if calls that
   /// move messages take this share of the ranks' time.
   double small_bytes = 1024, messages_per_s = 1000, message_share = 0.15;
+  /// The mapping is bad if at most this part of the payload stays within hosts that would stay
+  /// there with a random mapping, and if calls that move messages take `message_share`.
+  double within_hosts = 0.5;
+  double communicators = 50;  ///< Communicators a rank that are made and not freed.
   /// In a shorter run the numbers are mostly those of the start and the end.
   Nanos runtime_ns = 100 * kMillisecond;
 };

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/saturating.h"
+#include "storage/read/activity_reads_internal.h"
 #include "storage/read/host_value.h"
 #include "storage/read/run_findings_internal.h"
 #include "storage/read/watched_internal.h"
@@ -220,10 +221,9 @@ void read_hosts(Inquiry& inquiry, RunFile& run, Activity& activity) {
 Activity read_activity(Inquiry& inquiry, const WaitStates* waits) {
   Activity activity;
   read_ranks(inquiry, activity);
-  for (const auto& row :
-       inquiry.ask("SELECT world, sum(messages), sum(bytes) FROM comm_matrix GROUP BY world")) {
-    activity.messages.push_back({id_of<WorldId>(row[0]), count_of(row[1]), count_of(row[2])});
-  }
+  read_messages(inquiry, activity);
+  read_slices(inquiry, activity);
+  read_turns(inquiry, activity);
   if (waits != nullptr) take_wait_states(*waits, activity);
   estimate_waits(inquiry, waits, activity);
   for (const auto& row :

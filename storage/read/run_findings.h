@@ -16,6 +16,11 @@ namespace xylem::storage {
 ///   known. If a process then runs on for long after MPI_Finalize, its end is up to a window too
 ///   late.
 ///
+/// The times in slices come from the windows of the run's largest world, in at most 200 slices. A
+/// slice has at least one window. In a world of more than 1024 ranks, neighbouring ranks share a
+/// row, and the row's mean counts as the time of each of them. So an imbalance that moves faster
+/// than slices or within a row is underestimated, never overestimated.
+///
 /// `waits` are the wait states of the run (RunFile::wait_states()). They say who waits for whom and
 /// why. If it is null, and for worlds without known waits, waits are estimates: the time in calls
 /// that received from a rank (`wait_matrix`). Such a call also takes the time that it needs to copy

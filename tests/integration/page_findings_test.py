@@ -22,6 +22,14 @@ class PageFindings(PageTest):
         page.click("#findings li[data-kind=imbalance] a")
         page.wait("location.hash.includes('timeline') && location.hash.includes('rank=0')", "the timeline of rank 0 is shown")
 
+    def test_a_finding_without_a_rank_leads_to_the_view_that_shows_more(self):
+        store = self.run_job(mpirun("mpich", 4, "moving_imbalance"))
+        server = Server(self, store.path)
+        page = self.open(server, "overview")
+        page.wait("document.querySelector('#findings li[data-kind=moving_imbalance] a') !== null", "the finding is a link")
+        page.click("#findings li[data-kind=moving_imbalance] a")
+        page.wait("document.querySelector('#view')?.dataset.view === 'ranks'", "the ranks over time are shown")
+
     def test_the_share_of_mpi_over_time_is_that_of_the_windows(self):
         store = self.run_job(mpirun("mpich", 2, "known_times", "uneven", 20, 200, 20))
         server = Server(self, store.path)

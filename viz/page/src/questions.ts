@@ -28,6 +28,12 @@ export const kQuestions: readonly (readonly [title: string, sql: string])[] = [
   ["The longest calls", `-- Single calls are there with: xylem run --detail trace
 SELECT rank, function, (end_ns - begin_ns) / 1e6 AS ms, begin_ns / 1e9 AS at_s, peer, bytes
   FROM event ORDER BY end_ns - begin_ns DESC LIMIT 20`],
+  ["How many ranks take part in collectives", `-- Single calls are there with: xylem run --detail trace
+SELECT function, ranks, count(*) AS communicators, sum(calls) AS calls
+  FROM (SELECT e.function, comm, count(DISTINCT rank) AS ranks, count(*) AS calls
+          FROM event e JOIN function f ON f.name = e.function AND f.class = 'collective'
+         WHERE comm IS NOT NULL GROUP BY e.function, comm)
+ GROUP BY function, ranks ORDER BY function, ranks`],
   ["Sizes of messages", `SELECT source, destination, messages, bytes, bytes / messages AS mean_bytes
   FROM comm_matrix WHERE messages > 0 ORDER BY bytes DESC LIMIT 100`],
   ["What services measure", `SELECT name, count(*) AS samples, min(value), avg(value), max(value)

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "storage/read/run_findings.h"
+#include "storage/read/run_findings_internal.h"
 #include "tests/unit/storage/stored_run.h"
 
 namespace xylem::storage {
@@ -226,14 +227,23 @@ TEST(Findings, NameManySmallMessagesOnlyIfTheyCostTime) {
   EXPECT_EQ(find(make_findings(activity), FindingKind::kSmallMessages), nullptr);
 }
 
-TEST(Findings, SayThatRanksComputeInTurn) {
+TEST(Findings, SayThatRanksComputeInTurnIfTheTraceShowsIt) {
   Activity activity;
   for (std::uint32_t i = 0; i < 4; ++i) activity.ranks.push_back(rank_of(i, 2.5));
+  EXPECT_EQ(find(make_findings(activity), FindingKind::kSerialised), nullptr)
+      << "slow messages may cause the same efficiency";
+  activity.turns = {{WorldId{0}, 10 * kSecond, 9 * kSecond, 3 * kSecond}};
   const Findings found = make_findings(activity);
   const Finding* serial = find(found, FindingKind::kSerialised);
   ASSERT_NE(serial, nullptr);
   EXPECT_DOUBLE_EQ(serial->value, 1);
-  EXPECT_THAT(serial->text, StartsWith("on average 1.0 of 4 ranks compute at a time"));
+  EXPECT_EQ(serial->text,
+            "ranks compute in turn: on average 1.0 of 4 ranks compute at a time, and for 90 % of"
+            " the computing time only one");
+  activity.turns[0].alone_ns = 7 * kSecond;
+  EXPECT_EQ(find(make_findings(activity), FindingKind::kSerialised), nullptr) << "three at a time";
+  activity.turns[0] = {WorldId{0}, 10 * kSecond, 9 * kSecond, 6 * kSecond};
+  EXPECT_EQ(find(make_findings(activity), FindingKind::kSerialised), nullptr) << "always the same";
 }
 
 TEST(Findings, CountTheRanksThatAHostHasAtTheSameTime) {
@@ -252,10 +262,21 @@ TEST(Findings, CountTheRanksThatAHostHasAtTheSameTime) {
   const Finding* crowd = find(found, FindingKind::kOversubscribed);
   EXPECT_EQ(crowd->host, "node01");
   EXPECT_DOUBLE_EQ(crowd->value, 1.5);
-  EXPECT_EQ(crowd->text, "host node01 has 3 ranks on 2 cores: ranks share cores");
+  EXPECT_EQ(crowd->text,
+            "host node01 has 3 ranks on 2 cores: ranks share cores, each has at most 67 % of one on"
+            " average; the time that a rank waits for a core counts as computing");
   activity.ranks[3].threads = 3;
   const Findings threads = make_findings(activity);
   EXPECT_EQ(std::ranges::count(threads.findings, FindingKind::kOversubscribed, &Finding::kind), 2);
+}
+
+TEST(Findings, PutMissingCoresFirstOnlyIfRanksCompute) {
+  Activity activity;
+  activity.hosts = {{LeafId{1}, "vm", 2.0}};
+  activity.ranks = {rank_of(0, 1), rank_of(1, 1), rank_of(2, 9), rank_of(3, 1)};
+  EXPECT_EQ(make_findings(activity).findings.at(1).kind, FindingKind::kImbalance);
+  activity.ranks = {rank_of(0, 8), rank_of(1, 8), rank_of(2, 9.9), rank_of(3, 8)};
+  EXPECT_EQ(make_findings(activity).findings.at(1).kind, FindingKind::kOversubscribed);
 }
 
 TEST(Findings, DoNotJudgeARunThatIsTooShort) {
@@ -289,6 +310,109 @@ TEST(Findings, SayHowManyCallsAreMissingAndThatTheNumbersAreEstimates) {
   EXPECT_TRUE(found.findings[0].estimated);
   EXPECT_THAT(found.findings[0].text, StartsWith("parallel efficiency ~96 % = "));
   EXPECT_THAT(found.findings[0].text, HasSubstr("(2 ranks, 10.0 s, without 1,200 lost calls)"));
+}
+
+/// Four ranks, each of which computes for 3 s of 10 s, and the rest of the time is in a barrier.
+Activity alike_ranks() {
+  Activity activity;
+  for (std::uint32_t i = 0; i < 4; ++i) activity.ranks.push_back(rank_of(i, i == 0 ? 3.1 : 3));
+  activity.functions = {function_of("MPI_Barrier", 27.9)};
+  return activity;
+}
+
+TEST(Findings, TellAnImbalanceThatMovesFromRankToRank) {
+  Activity activity = alike_ranks();
+  SliceActivity slices;
+  slices.slice_ns = 250 * kMillisecond;
+  slices.max_useful_ns = 8.0 * kSecond;
+  slices.mean_useful_ns = 3.0 * kSecond;
+  slices.slowest = {Rank{2}, Rank{0}, Rank{2}};
+  activity.slices = {slices};
+  const Findings found = make_findings(activity);
+  const Finding* moving = find(found, FindingKind::kMovingImbalance);
+  ASSERT_NE(moving, nullptr);
+  EXPECT_NEAR(moving->value, 0.5 - 0.0075, 1e-9);  // (3.1 s - 3.025 s) / 10 s is no moving part.
+  EXPECT_EQ(moving->text,
+            "the slowest rank changes (2, 0, 2): in slices of 250 ms it computes 5.00 s longer than"
+            " the mean of all ranks, over the whole run only 75.0 ms; the others wait for it");
+  EXPECT_EQ(moving, &found.findings[1]) << "it explains the barriers";
+  EXPECT_STREQ(finding_kind_name(moving->kind), "moving_imbalance");
+}
+
+TEST(Findings, TellNoMovingImbalanceIfOneRankIsAlwaysSlowest) {
+  Activity activity = alike_ranks();
+  SliceActivity slices;
+  slices.slice_ns = 250 * kMillisecond;
+  slices.max_useful_ns = 8.0 * kSecond;
+  slices.mean_useful_ns = 3.0 * kSecond;
+  slices.slowest = {Rank{0}};
+  activity.slices = {slices};
+  EXPECT_EQ(find(make_findings(activity), FindingKind::kMovingImbalance), nullptr);
+  activity.slices[0].slowest = {Rank{0}, Rank{1}};
+  activity.slices[0].max_useful_ns = 4.0 * kSecond;  // 10 % above, of which 0.75 % are imbalance.
+  EXPECT_EQ(find(make_findings(activity), FindingKind::kMovingImbalance), nullptr);
+}
+
+/// Four ranks on two hosts, 0 and 1 on the first, whose messages take half of the time.
+Activity two_hosts(std::uint64_t bytes_between) {
+  Activity activity;
+  for (std::uint32_t i = 0; i < 4; ++i) activity.ranks.push_back(rank_of(i, 5, 10, 1 + i / 2));
+  activity.hosts = {{LeafId{1}, "node1", {}}, {LeafId{2}, "node2", {}}};
+  activity.functions = {function_of("MPI_Sendrecv", 20)};
+  activity.functions[0].moves_messages = true;
+  MessageActivity messages;
+  messages.messages = 1000;
+  messages.bytes = 1000 << 20;
+  messages.bytes_between_hosts = bytes_between;
+  messages.source = Rank{0};
+  messages.destination = Rank{2};
+  messages.pair_bytes = bytes_between / 4;
+  activity.messages = {messages};
+  return activity;
+}
+
+TEST(Findings, TellAMappingThatIsWorseThanChance) {
+  const Findings found = make_findings(two_hosts(1000 << 20));
+  const Finding* mapping = find(found, FindingKind::kMapping);
+  ASSERT_NE(mapping, nullptr);
+  EXPECT_EQ(mapping->rank, Rank{0});
+  EXPECT_EQ(mapping->peer, Rank{2});
+  EXPECT_DOUBLE_EQ(mapping->value, 1);
+  // Of the 6 pairs of ranks, 4 are on different hosts.
+  EXPECT_EQ(mapping->text,
+            "100 % of the payload of messages goes between hosts, with ranks on hosts at random it"
+            " would be 67 %; rank 0 sends most to rank 2 on another host (250 MiB): put ranks that"
+            " exchange much on the same host");
+  EXPECT_STREQ(finding_kind_name(mapping->kind), "mapping");
+}
+
+TEST(Findings, TellNoMappingThatIsAboutAsGoodAsChance) {
+  EXPECT_EQ(find(make_findings(two_hosts(800 << 20)), FindingKind::kMapping), nullptr);
+  EXPECT_NE(find(make_findings(two_hosts(840 << 20)), FindingKind::kMapping), nullptr);
+  Activity quick = two_hosts(1000 << 20);
+  quick.functions[0].time_ns /= 4;  // Messages take 12.5 % of the time.
+  EXPECT_EQ(find(make_findings(quick), FindingKind::kMapping), nullptr);
+  Activity alone = two_hosts(1000 << 20);  // With a rank on each host, no mapping is better.
+  for (std::uint32_t i = 0; i < 4; ++i) alone.ranks[i].leaf = LeafId{i};
+  EXPECT_EQ(find(make_findings(alone), FindingKind::kMapping), nullptr);
+}
+
+TEST(Findings, CountCommunicatorsThatAreNotFreed) {
+  Activity activity;
+  activity.ranks = {rank_of(0, 9.9), rank_of(1, 9.9)};
+  activity.functions = {function_of("MPI_Comm_dup", 0.1, 200),
+                        function_of("MPI_Comm_split", 0.1, 20)};
+  const Findings found = make_findings(activity);
+  const Finding* leak = find(found, FindingKind::kCommunicators);
+  ASSERT_NE(leak, nullptr);
+  EXPECT_DOUBLE_EQ(leak->value, 110);
+  EXPECT_EQ(leak->text,
+            "a rank makes up to 110 communicators on average (MPI_Comm_dup, MPI_Comm_split) and"
+            " frees none of them: an MPI library has room for a limited number; making them takes"
+            " 1 % of all time");
+  EXPECT_STREQ(finding_kind_name(leak->kind), "communicators");
+  activity.functions.push_back(function_of("MPI_Comm_free", 0.1, 180));
+  EXPECT_EQ(find(make_findings(activity), FindingKind::kCommunicators), nullptr);
 }
 
 TEST(Findings, OfNothingAreNone) { EXPECT_TRUE(make_findings({}).findings.empty()); }
@@ -349,6 +473,103 @@ TEST_F(RunFindingsTest, LeaveOutTheStartAndTheEndOfMpi) {
   EXPECT_NE(find(*found, FindingKind::kOversubscribed), nullptr);
   for (const Finding& finding : found->findings)
     EXPECT_THAT(finding.function, Not(HasSubstr("Init")));
+}
+
+RunFacts facts_with_windows() {
+  RunFacts facts;
+  facts.window_ns = 250 * kMillisecond;
+  return facts;
+}
+
+class SlicedRunTest : public StoredRun {
+ protected:
+  SlicedRunTest() : StoredRun(facts_with_windows()) {}
+};
+
+// Two ranks on two hosts meet in each window. Rank 0 is slow in the first four windows, rank 1 in
+// the next four: the slow one is in MPI for 50 ms of the 250 ms, the other for 200 ms.
+TEST_F(SlicedRunTest, HasTheImbalanceOfEachSliceAndThePayloadBetweenHosts) {
+  for (const std::uint32_t leaf : {1u, 2u}) {
+    put(registration_packet(leaf, {process_row(1, leaf - 1, 1, 2)}));
+  }
+  for (std::uint64_t wave = 0; wave < 8; ++wave) {
+    for (const std::uint32_t leaf : {1u, 2u}) {
+      const bool is_slow = (wave < 4) == (leaf == 1);
+      wire::ProfileWindow window;
+      wire::ProfileRow row = profile_row(leaf, 1, 1, kReceive);
+      row.time_ns = row.max_ns = row.min_ns = (is_slow ? 50 : 200) * kMillisecond;
+      row.calls_so_far = wave + 1;
+      window.rows = {row};
+      window.matrix = {{LeafId{leaf}, Lane{1}, Rank{2 - leaf}, 100 * leaf, 1}};
+      wire::AccountRow account = account_row(leaf, 1, wave + 1, wave == 7);
+      account.since_ns = 0;
+      if (wave == 7) account.until_ns = 2 * kSecond;
+      account.threads = 1;
+      window.accounts = {account};
+      put(window_packet(wave, IntervalSet::of(leaf), window));
+    }
+  }
+  ASSERT_TRUE(store_->commit());
+  auto run = RunFile::open(path_);
+  ASSERT_TRUE(run) << run.error().message;
+  Inquiry inquiry(**run);
+  const Activity activity = read_activity(inquiry, nullptr);
+  ASSERT_FALSE(inquiry.failure) << inquiry.failure->message;
+  ASSERT_EQ(activity.slices.size(), 1u);
+  const SliceActivity& slices = activity.slices[0];
+  EXPECT_EQ(slices.slice_ns, 250 * kMillisecond);
+  EXPECT_DOUBLE_EQ(slices.max_useful_ns, 8 * 200.0 * kMillisecond);
+  EXPECT_DOUBLE_EQ(slices.mean_useful_ns, 8 * 125.0 * kMillisecond);
+  EXPECT_EQ(slices.slowest, (std::vector{Rank{0}, Rank{1}}));
+  EXPECT_FALSE(slices.has_more);
+  ASSERT_EQ(activity.messages.size(), 1u);
+  EXPECT_EQ(activity.messages[0].messages, 16u);
+  EXPECT_EQ(activity.messages[0].bytes, 8u * 300);
+  EXPECT_EQ(activity.messages[0].bytes_between_hosts, 8u * 300);
+  EXPECT_EQ(activity.messages[0].source, Rank{1});
+  EXPECT_EQ(activity.messages[0].pair_bytes, 1600u);
+  const Findings found = make_findings(activity);
+  const Finding* moving = find(found, FindingKind::kMovingImbalance);
+  ASSERT_NE(moving, nullptr);
+  EXPECT_NEAR(moving->value, 0.3, 1e-9);
+}
+
+// Four ranks compute for 1 s of 4 s each, one after the other, and wait for the rest of the time.
+TEST_F(SlicedRunTest, HasTheTimeInWhichOneRankComputesAlone) {
+  std::vector<wire::ProcessRow> rows;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) rows.push_back(process_row(rank + 1, rank));
+  put(registration_packet(1, rows));
+  wire::ProfileWindow window;
+  window.end_ns = 4 * kSecond;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    std::vector<wire::Event> events(2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      events[i].function = kReceive;
+      events[i].begin_ns = i == 0 ? 0 : (rank + 1) * kSecond;
+      events[i].end_ns = i == 0 ? rank * kSecond : 4 * kSecond;
+    }
+    put(chunk_packet(1, rank + 1, 0, events));
+    wire::ProfileRow row = profile_row(1, rank + 1, 2, kReceive);
+    row.time_ns = 3 * static_cast<std::uint64_t>(kSecond);
+    row.max_ns = 3 * static_cast<std::uint64_t>(kSecond);
+    window.rows.push_back(row);
+    wire::AccountRow account = account_row(1, rank + 1, 2, true);
+    account.since_ns = 0;
+    account.until_ns = 4 * kSecond;
+    account.threads = 1;
+    window.accounts.push_back(account);
+  }
+  put(window_packet(0, IntervalSet::of(1), window));
+  ASSERT_TRUE(store_->commit());
+  auto run = RunFile::open(path_);
+  ASSERT_TRUE(run) << run.error().message;
+  Inquiry inquiry(**run);
+  const Activity activity = read_activity(inquiry, nullptr);
+  ASSERT_FALSE(inquiry.failure) << inquiry.failure->message;
+  ASSERT_EQ(activity.turns.size(), 1u);
+  EXPECT_EQ(activity.turns[0].computing_ns, 4 * kSecond);
+  EXPECT_EQ(activity.turns[0].alone_ns, 4 * kSecond);
+  EXPECT_EQ(activity.turns[0].longest_alone_ns, kSecond);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ inline std::vector<WaitFunction> functions() {
   return made;
 }
 
-struct Recorded {
+struct ProgramEvent {
   std::uint32_t function = 0;
   wire::Event event;
 };
@@ -54,8 +54,8 @@ class Program {
  public:
   explicit Program(std::uint32_t ranks) : ranks_(ranks) {}
 
-  Recorded& call(std::uint32_t rank, std::uint32_t function, Nanos begin, Nanos end) {
-    Recorded& made = ranks_[rank].emplace_back();
+  ProgramEvent& call(std::uint32_t rank, std::uint32_t function, Nanos begin, Nanos end) {
+    ProgramEvent& made = ranks_[rank].emplace_back();
     made.function = function;
     made.event.begin_ns = begin;
     made.event.end_ns = end;
@@ -64,20 +64,20 @@ class Program {
     made.event.bytes = 1024;
     return made;
   }
-  Recorded& message(std::uint32_t rank, std::uint32_t function, std::uint8_t flag,
+  ProgramEvent& message(std::uint32_t rank, std::uint32_t function, std::uint8_t flag,
                     std::uint32_t peer, Nanos begin, Nanos end) {
-    Recorded& made = call(rank, function, begin, end);
+    ProgramEvent& made = call(rank, function, begin, end);
     made.event.flags = flag | wire::kEventNumbered;
     made.event.peer = static_cast<std::int32_t>(peer);
     const bool sends = flag == wire::kEventSend;
     made.event.number = numbers_[{sends, sends ? rank : peer, sends ? peer : rank}]++;
     return made;
   }
-  Recorded& send(std::uint32_t rank, std::uint32_t to, Nanos begin, Nanos end,
+  ProgramEvent& send(std::uint32_t rank, std::uint32_t to, Nanos begin, Nanos end,
                  std::uint32_t function = kSendCall) {
     return message(rank, function, wire::kEventSend, to, begin, end);
   }
-  Recorded& receive(std::uint32_t rank, std::uint32_t from, Nanos begin, Nanos end,
+  ProgramEvent& receive(std::uint32_t rank, std::uint32_t from, Nanos begin, Nanos end,
                     std::uint32_t function = kRecv) {
     return message(rank, function, wire::kEventReceive, from, begin, end);
   }
@@ -96,9 +96,9 @@ class Program {
     call(rank, kProbeCall, begin, end).event.peer = static_cast<std::int32_t>(from);
   }
   /// A message that the last call of the rank has completed.
-  Recorded& completion(std::uint32_t rank, std::uint32_t from) {
-    const Recorded of = ranks_[rank].back();
-    Recorded& made = receive(rank, from, of.event.begin_ns, of.event.end_ns, of.function);
+  ProgramEvent& completion(std::uint32_t rank, std::uint32_t from) {
+    const ProgramEvent of = ranks_[rank].back();
+    ProgramEvent& made = receive(rank, from, of.event.begin_ns, of.event.end_ns, of.function);
     made.event.kind = wire::kKindCompletion;
     made.event.calls = 0;
     return made;
@@ -107,9 +107,9 @@ class Program {
     send(rank, to, begin, end, kSendrecv);
     completion(rank, from);
   }
-  Recorded& collective(std::uint32_t rank, std::uint32_t function, Nanos begin, Nanos end,
+  ProgramEvent& collective(std::uint32_t rank, std::uint32_t function, Nanos begin, Nanos end,
                        std::int32_t root = wire::kNoPeer) {
-    Recorded& made = call(rank, function, begin, end);
+    ProgramEvent& made = call(rank, function, begin, end);
     made.event.flags = wire::kEventNumbered;
     made.event.peer = root;
     made.event.number = collectives_[rank]++;
@@ -135,16 +135,16 @@ class Program {
         }
       }
       if (!next) break;
-      const Recorded& of = ranks_[*next][at[*next]++];
+      const ProgramEvent& of = ranks_[*next][at[*next]++];
       analysis.add(*next, of.function, of.event);
     }
     return analysis.finish();
   }
 
-  std::vector<std::vector<Recorded>>& ranks() { return ranks_; }
+  std::vector<std::vector<ProgramEvent>>& ranks() { return ranks_; }
 
  private:
-  std::vector<std::vector<Recorded>> ranks_;
+  std::vector<std::vector<ProgramEvent>> ranks_;
   std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
   std::map<std::uint32_t, std::uint32_t> collectives_;
 };

@@ -136,7 +136,7 @@ TEST(WaitRequests, MemoryDoesNotGrowWithRequests) {
     Program program(2);
     const Nanos at = 100 * kMicrosecond * Nanos{i};
     const auto add = [&](std::uint32_t rank) {
-      for (Recorded& made : program.ranks()[rank]) {
+      for (ProgramEvent& made : program.ranks()[rank]) {
         if ((made.event.flags & wire::kEventNumbered) != 0) made.event.number = i;
         analysis.add(rank, made.function, made.event);
       }

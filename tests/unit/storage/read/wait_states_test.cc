@@ -236,7 +236,7 @@ TEST(WaitStates, OnlyTheThreadThatCausesAWaitIsFollowed) {
   program.send(2, 1, 89, 90);
   program.send(1, 0, 100, 101);
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
-    for (const Recorded& of : program.ranks()[rank]) analysis.add(rank, of.function, of.event);
+    for (const ProgramEvent& of : program.ranks()[rank]) analysis.add(rank, of.function, of.event);
   }
   EXPECT_THAT(lines(analysis.finish()),
               ElementsAre("0 for 1 root 1: late_sender MPI_Recv 100 ns, 1",

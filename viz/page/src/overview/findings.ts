@@ -6,6 +6,10 @@ import type { Page } from "../view.ts";
 
 /** As in the report. */
 const kShown = 5;
+/** The view that shows more about a finding; for others it is the timeline of the finding's rank. */
+const kViews: Readonly<Record<string, string>> = {
+  moving_imbalance: "ranks", mapping: "matrix", small_messages: "matrix", communicators: "functions", function: "functions",
+};
 const kLooks = { good: "good", note: null, warning: "bad" } as const;
 
 /** A sentence begins with a capital letter, except for names such as MPI_Recv. */
@@ -19,8 +23,11 @@ export function findings(found: readonly Finding[], page: Page): Child[] {
   }
   return [el("ul", { class: "findings" }, ...found.slice(0, kShown).map((finding) => {
     const text = sentence(finding.text);
+    const world = finding.world ?? 0;
+    const view = kViews[finding.kind];
     return el("li", { class: kLooks[finding.severity], "data-kind": finding.kind },
-      finding.rank === null ? text
-        : el("a", { href: page.link({ view: "timeline", world: finding.world ?? 0, rank: finding.rank }) }, text));
+      view !== undefined ? el("a", { href: page.link({ view, world }) }, text)
+        : finding.rank === null ? text
+        : el("a", { href: page.link({ view: "timeline", world, rank: finding.rank }) }, text));
   }))];
 }

@@ -132,11 +132,6 @@ const std::vector<TopOrder>& orders_of(TopPane pane) {
   }
 }
 
-TopOrder TopChoice::order() const {
-  if (pane == TopPane::kFunctions) return function_order;
-  return pane == TopPane::kTree ? tree_order : rank_order;
-}
-
 std::vector<TerminalKey> KeyReader::read(std::string_view bytes) {
   pending_ += bytes;
   std::vector<TerminalKey> keys;

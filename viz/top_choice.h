@@ -46,8 +46,6 @@ struct TopChoice {
   bool shows_help = false;
   bool has_ended = false;  ///< True if the user has quit.
   std::size_t scroll = 0;  ///< Number of the pane's lines above the screen.
-
-  TopOrder order() const;
 };
 
 /// A key. The code of a printable ASCII character is the character itself; the other keys have

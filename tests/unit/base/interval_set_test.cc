@@ -23,6 +23,14 @@ TEST(IntervalSet, IsEmptyForAnEmptyRange) {
   EXPECT_EQ(IntervalSet().to_string(), "");
 }
 
+TEST(IntervalSet, HasNoEmptyIntervalAfterAnIntersection) {
+  const IntervalSet low = IntervalSet::range(1, 4);
+  EXPECT_TRUE(low.intersection(IntervalSet::range(4, 9)).empty()) << "they touch";
+  IntervalSet gaps = IntervalSet::range(0, 2);
+  gaps.insert(4, 9);
+  EXPECT_EQ(low.intersection(gaps), IntervalSet::of(1));
+}
+
 TEST(IntervalSet, PrintsSingleNumbersWithoutADash) {
   EXPECT_EQ(IntervalSet::of(7).to_string(), "7");
 }

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -431,6 +432,18 @@ TEST_F(Answers, TreeSaysWhenThereIsNone) {
   const Answer tree = answer(run_tree, TreeCommandOptions{path_});
   EXPECT_EQ(tree.code, 1);
   EXPECT_THAT(tree.err, HasSubstr("it has no front end"));
+}
+
+TEST_F(Answers, TopPrintsOneScreenWithoutATerminal) {
+  make_run();
+  ::setenv("TERM", "dumb", 1);  // The test may run in a terminal.
+  TopOptions options;
+  options.run.file = path_;
+  const Answer top = answer(run_top, options);
+  EXPECT_EQ(top.code, 0) << top.err;
+  options.once = true;
+  EXPECT_EQ(top.out, answer(run_top, options).out);
+  EXPECT_THAT(top.out, HasSubstr("mpirun -n 4 ./app"));
 }
 
 /// Commits, and changes the file past the store.

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 #include "cli/place_command.h"
@@ -77,6 +78,37 @@ std::string refusal(const std::string& words) {
   EXPECT_EQ(answer.out, "");
   EXPECT_THAT(answer.err, StartsWith("xylem: ")) << words;
   return answer.err.substr(7);
+}
+
+/// The answer of the subcommand itself, which uses the streams of the process.
+Answer place_command(std::vector<std::string> words) {
+  CLI::App app;
+  Answer answer{-1, "", ""};
+  add_place_command(app, answer.code);
+  std::ranges::reverse(words);
+  std::ostringstream out, err;
+  std::streambuf* const out_before = std::cout.rdbuf(out.rdbuf());
+  std::streambuf* const err_before = std::cerr.rdbuf(err.rdbuf());
+  app.parse(words);
+  std::cout.rdbuf(out_before);
+  std::cerr.rdbuf(err_before);
+  answer.out = out.str();
+  answer.err = err.str();
+  return answer;
+}
+
+TEST(PlaceCommand, PrintsThePlan) {
+  const Answer answer = place_command({"place", "--front-end", "head", "--hosts", "a,b"});
+  EXPECT_EQ(answer.code, 0);
+  EXPECT_EQ(answer.out, place("--hosts a,b").out);
+  EXPECT_EQ(answer.err, "");
+}
+
+TEST(PlaceCommand, RefusesAConfigurationThatCannotBeRead) {
+  const Answer answer = place_command({"place", "--hosts", "a", "--config", "/dev/null/none"});
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_EQ(answer.out, "");
+  EXPECT_THAT(answer.err, StartsWith("xylem: /dev/null/none: "));
 }
 
 void compare(const std::string& text, const fs::path& expected) {

@@ -109,6 +109,18 @@ TEST_F(SessionTest, KnowsByTheirReportsThatCommunicationProcessesHaveAttached) {
   }
 }
 
+// Only communication processes must report. A host is lost when it is below no link.
+TEST_F(SessionTest, MissesNoHostOfAFormerFrontEndThatSendsNoReports) {
+  past_ = past_of(1);
+  start();
+  network_.link_up(*session_, returning_host(1));
+  for (int i = 0; i < 60; ++i) network_.advance(*session_, kSecond);
+  const auto node = store_.nodes.find(NodeId{1});
+  EXPECT_TRUE(node == store_.nodes.end() || node->second.state == "attached")
+      << node->second.state << ": " << node->second.reason;
+  EXPECT_TRUE(store_.lost.empty());
+}
+
 TEST_F(SessionTest, WaitsWithItsEndForTheHostsOfAFormerFrontEnd) {
   past_ = past_of(1);
   past_->ended = IntervalSet::of(1);  // Stored, but perhaps not acknowledged.

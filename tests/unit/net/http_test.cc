@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -324,6 +325,23 @@ TEST_F(HttpTest, AQuestionWhoseAskerHasGoneIsGivenUp) {
   next.send(get("/next"));
   EXPECT_THAT(next.receive("GET /next"), StartsWith("HTTP/1.1 200"));
   EXPECT_EQ(echo_.gave_up, 1);
+}
+
+// mallinfo2() counts nothing under a sanitizer, so the test cannot fail there.
+TEST_F(HttpTest, AConnectionNeedsNoMoreMemoryForMoreRequests) {
+  constexpr int kRequests = 1000;
+  start();
+  Client client(port_);
+  const auto ask = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      client.send(get("/a"));
+      ASSERT_THAT(client.receive("GET /a"), StartsWith("HTTP/1.1 200"));
+    }
+  };
+  ask(100);  // Buffers have their size by now.
+  const std::size_t before = ::mallinfo2().uordblks;
+  ask(kRequests);
+  EXPECT_LT(::mallinfo2().uordblks, before + kRequests * std::size_t{64});
 }
 
 TEST_F(HttpTest, WhoHasSentTheNextRequestAlreadyIsAnswered) {

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -268,6 +269,19 @@ TEST_F(ApiTest, LongAnswersAreCompressedForThoseWhoTakeIt) {
   EXPECT_THAT(header(packed, "Server-Timing"), HasSubstr("cpu;dur="));
   // What is a file of the page is so already.
   EXPECT_EQ(header(ask("/", "gzip"), "Content-Encoding"), header(get("/"), "Content-Encoding"));
+}
+
+TEST_F(ApiTest, SaysHowMuchTimeAnAnswerTook) {
+  const net::HttpReply reply =
+      get("/api/v1/query?sql=WITH+n(i)+AS+(SELECT+1+UNION+ALL+SELECT+i%2B1+FROM+n+WHERE+i<100000)"
+          "+SELECT+sum(i)+FROM+n");
+  ASSERT_EQ(reply.status, 200u) << reply.body;
+  const std::string timing = header(reply, "Server-Timing");
+  double cpu_ms = 0, total_ms = 0;
+  ASSERT_EQ(std::sscanf(timing.c_str(), "cpu;dur=%lf, total;dur=%lf", &cpu_ms, &total_ms), 2)
+      << timing;
+  EXPECT_GT(cpu_ms, 0) << timing;
+  EXPECT_LE(cpu_ms, total_ms + 1) << timing;  // The two clocks differ by their resolutions.
 }
 
 TEST(TakesGzip, AsTheHeaderSays) {

@@ -23,6 +23,10 @@ TEST(Target, IsAPathAndDecodedParameters) {
   EXPECT_EQ(target.fault(), std::nullopt);
 }
 
+TEST(Target, DecodesACharacterAtTheVeryEnd) {
+  EXPECT_EQ(parsed("/?name=a%20b%21").text("name"), "a b!");
+}
+
 TEST(Target, RefusesWhatDoesNotDecode) {
   for (const char* text : {"", "api", "?x=1", "/%", "/%4", "/%zz", "/%00", "/?x=%", "/?%=1",
                            "/?x=1&x=2", "/a\nb", "//other.host/", "/\\other.host/"}) {

@@ -10,6 +10,7 @@ namespace xylem::backend {
 namespace {
 
 constexpr LeafId kDeliveringLeaf{5};
+constexpr std::size_t kDeliveredAtOnce = 1000;  // Bytes.
 
 /// A leaf whose packets the test writes.
 class Leaf final : public overlay::Node {
@@ -20,11 +21,13 @@ class Leaf final : public overlay::Node {
     DeliveryOptions options;
     options.host_key = "folder:1";
     options.report = [] { return wire::HostReport{}; };
+    options.outbox.max_in_flight = kDeliveredAtOnce;
     return options;
   }
-  void write(std::uint64_t wave, bool last = false) {
+  void write(std::uint64_t wave, bool last = false, std::size_t bytes = 0) {
     Draft draft;
     draft.packet.id = id(wave);
+    draft.packet.payload.resize(bytes);
     draft.packet.last = last;
     ASSERT_TRUE(journal_.append(draft));
     delivery.add(key_of(draft.packet.id));
@@ -111,6 +114,17 @@ TEST_F(DeliveryTest, SendsItsLastPacketWhenAllOthersAreAcknowledged) {
   EXPECT_FALSE(leaf_.delivery.is_done());
   acknowledge(3);
   EXPECT_TRUE(leaf_.delivery.is_done());
+}
+
+TEST_F(DeliveryTest, HoldsPacketsBackWhileEnoughBytesAreUnderWay) {
+  for (const std::uint64_t wave : {1, 2, 3, 4}) leaf_.write(wave, false, kDeliveredAtOnce / 2);
+  EXPECT_EQ(waves_sent(), (Waves{1, 2}));
+  EXPECT_EQ(waves_sent(), Waves{});
+  acknowledge(1);
+  EXPECT_EQ(waves_sent(), Waves{3});
+  acknowledge(2);
+  acknowledge(3);
+  EXPECT_EQ(waves_sent(), Waves{4});
 }
 
 TEST_F(DeliveryTest, ASuccessorHoldsTheLastPacketBackToo) {

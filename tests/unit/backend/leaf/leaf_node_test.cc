@@ -55,5 +55,15 @@ TEST_F(LeafNodeTest, EndsWhenItsOwnerHasNothingMoreToPut) {
   EXPECT_EQ(owner_.closed, "");
 }
 
+TEST_F(LeafNodeTest, TriesAgainWhenItsParentCannotBeReached) {
+  network_.link_down(*node_, front_end_);
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    network_.advance(*node_, 10 * kSecond);
+    ASSERT_EQ(network_.connects.size(), 1u) << "attempt " << attempt;
+    network_.refuse_connect(*node_);
+  }
+  EXPECT_FALSE(owner_.closed);
+}
+
 }  // namespace
 }  // namespace xylem::backend

@@ -288,6 +288,18 @@ TEST_F(AlertRulesTest, AWorldWhoseRanksAreAllInsideCallsHangs) {
   EXPECT_GE(*the(AlertKind::kStalled).until_ns, 19 * kSecond);
 }
 
+TEST_F(AlertRulesTest, AWorldInWhichARankHasEndedHangsToo) {
+  run(5 * kSecond, {{}, {}, {}});
+  rules_.note_ended(kWorld, Rank{2});
+  for (std::uint32_t rank = 0; rank < 2; ++rank) silent(rank, now_, "MPI_Recv");
+  run(14 * kSecond, {kSilent, kSilent});
+  const Alert alert = the(AlertKind::kStalled);
+  EXPECT_EQ(alert.rank, std::nullopt);
+  EXPECT_THAT(
+      alert.text,
+      MatchesRegex("no rank has made progress for 1[0-9] s: 2 in MPI_Recv; 1 ended or lost"));
+}
+
 TEST_F(AlertRulesTest, WhoIsOutsideWhileTheOthersWaitIsTheOne) {
   run(5 * kSecond, {{}, {}, {}, {}});
   for (const std::uint32_t rank : {0u, 1u, 3u}) silent(rank, now_, "MPI_Allreduce");

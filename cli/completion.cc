@@ -81,6 +81,7 @@ std::vector<VerbModel> verbs_of(const CLI::App& app) {
 
 std::vector<std::string> flags_of(const std::vector<OptionModel>& options) {
   std::vector<std::string> flags;
+  flags.reserve(options.size());
   for (const OptionModel& option : options) flags.push_back(option.flag);
   return flags;
 }

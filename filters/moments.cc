@@ -90,6 +90,7 @@ class Moments final : public Aggregation {
       state.set(moments::kMin, numbers[0]).set(moments::kMax, numbers[0]);
     } else {
       std::vector<double> squares;
+      squares.reserve(numbers.size());
       for (const double number : numbers) squares.push_back(own_squares(number));
       state.set(moments::kMean, numbers).set(kSquares, std::move(squares));
       state.set(moments::kMin, numbers);

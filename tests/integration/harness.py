@@ -53,7 +53,7 @@ def random_seed():
 
 def rest_after(begin):
     """The pause of a poll that began at this time. Many polls start a program: pauses leave the processors to others."""
-    time.sleep(min(max(0.02, 4 * (time.monotonic() - begin)), 0.25))
+    time.sleep(min(max(0.05, 4 * (time.monotonic() - begin)), 0.4))
 
 
 def wait_until(condition, what, seconds=DEADLINE):

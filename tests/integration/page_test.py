@@ -14,7 +14,9 @@ SCALES = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "KiB": 2**10, "MiB":
 
 
 def number(text):
-    """What a number with its unit says, as a number: "~1.23 ms" -> 1230000.0"""
+    """What a number with its unit says, as a number: "~1.23 ms" -> 1230000.0, "2 min 05 s" -> 125e9"""
+    if long := re.fullmatch(r"~?(\d+) min (\d+) s", text.strip()):
+        return (60 * int(long[1]) + int(long[2])) * SCALES["s"]
     found = re.fullmatch(r"~?(-?[\d,.]+) ?(\S*)", text.strip())
     if not found:
         raise AssertionError(f"not a number with a unit: {text!r}")

@@ -5,13 +5,14 @@
  * About CALLS calls over all ranks and THREADS threads of each (MPI_THREAD_MULTIPLE when more than
  * one; each thread uses its own communicator). The same arguments give the same calls, except that
  * tests and probes repeat until they succeed. Each rank writes its counts to PREFIX.RANK.tsv; see
- * own_counts.h. Any number of ranks up to 1024.
+ * own_counts.h. Any number of ranks up to 1024. If there is a file PREFIX.enough, it ends earlier.
  *
  * Ranks draw the same random numbers and so do the same thing in each round: non-blocking messages
  * to all, waited for in one of many ways; then something that synchronises.
  */
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include "own_counts.h"
 
@@ -185,6 +186,8 @@ static void collective(struct load* load) {
   }
 }
 
+static char enough_path[4096];
+
 /* No thread ends before each has made its calls: else one that begins late would be one that
  * was. */
 static pthread_barrier_t all_have_run;
@@ -205,7 +208,7 @@ static void* run(void* argument) {
       if (draw(load, 4) == 0) collective(load);
       (void)OWN(MPI_Wtime, ());
     }
-    int more = made() < load->calls;
+    int more = made() < load->calls && access(enough_path, F_OK) != 0;
     OWN(MPI_Allreduce, (&more, &going, 1, MPI_INT, MPI_MAX, load->comm));
   }
   OWN(MPI_Type_free, (&load->pairs));
@@ -222,6 +225,7 @@ int main(int count, char** arguments) {
   const uint64_t calls = strtoull(arguments[1], NULL, 10), seed = strtoull(arguments[3], NULL, 10);
   const int threads = atoi(arguments[2]);
   int provided = 0, rank = 0, size = 0;
+  snprintf(enough_path, sizeof enough_path, "%s.enough", arguments[4]);
   own_begin_thread();
   if (threads > 1) {
     OWN(MPI_Init_thread, (&count, &arguments, MPI_THREAD_MULTIPLE, &provided));

@@ -65,7 +65,7 @@ class Program {
     return made;
   }
   ProgramEvent& message(std::uint32_t rank, std::uint32_t function, std::uint8_t flag,
-                    std::uint32_t peer, Nanos begin, Nanos end) {
+                        std::uint32_t peer, Nanos begin, Nanos end) {
     ProgramEvent& made = call(rank, function, begin, end);
     made.event.flags = flag | wire::kEventNumbered;
     made.event.peer = static_cast<std::int32_t>(peer);
@@ -74,11 +74,11 @@ class Program {
     return made;
   }
   ProgramEvent& send(std::uint32_t rank, std::uint32_t to, Nanos begin, Nanos end,
-                 std::uint32_t function = kSendCall) {
+                     std::uint32_t function = kSendCall) {
     return message(rank, function, wire::kEventSend, to, begin, end);
   }
   ProgramEvent& receive(std::uint32_t rank, std::uint32_t from, Nanos begin, Nanos end,
-                    std::uint32_t function = kRecv) {
+                        std::uint32_t function = kRecv) {
     return message(rank, function, wire::kEventReceive, from, begin, end);
   }
   /// A send or a collective that does not block, and the MPI_Wait for it.
@@ -108,7 +108,7 @@ class Program {
     completion(rank, from);
   }
   ProgramEvent& collective(std::uint32_t rank, std::uint32_t function, Nanos begin, Nanos end,
-                       std::int32_t root = wire::kNoPeer) {
+                           std::int32_t root = wire::kNoPeer) {
     ProgramEvent& made = call(rank, function, begin, end);
     made.event.flags = wire::kEventNumbered;
     made.event.peer = root;

@@ -91,7 +91,8 @@ export class WaitsCard {
     if (shown.isEstimate) {
       this.estimates.show(answer.waits.slice(0, kShown));
       if (answer.waits.length > 0) return [basis, this.estimates.element];
-      return [empty("No rank has waited for another one.", "Collectives are in the functions and the ranks.")];
+      return [empty("No rank has waited in a receive.",
+        `Waits in collectives and in sends are not in this estimate.${hint(answer)}`)];
     }
     this.states.show(answer.wait_states.slice(0, kShown));
     return [

@@ -129,7 +129,7 @@ export const matrix: View = {
         draw();
         if (found.length > 0) return;
         fill(beside, empty(
-          isWaits(value()) ? "No rank has waited for a single other one." : "No rank has sent to a single other one.",
+          isWaits(value()) ? "No rank has waited in a receive from one other rank." : "No rank has sent to a single other one.",
           "Collectives have no pairs: Functions and Ranks show them."));
       });
     };

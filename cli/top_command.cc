@@ -138,7 +138,7 @@ class Top {
       return;
     }
     run->file().set_deadline(deadline_in(kAnswerDeadline));
-    run->use_waits(waits_.get(run->file(), deadline_in(viz::kStoredWaitsPatience)));
+    run->use_waits(waits_.get_soon(run->file()));
     viz::ask_top(*run, question, answers_);
   }
 

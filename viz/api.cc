@@ -334,9 +334,8 @@ net::HttpReply Api::answer_view(Target& target, const GivenUp& given_up) {
     const Nanos deadline = deadline_in(options_.view_deadline);
     run->file().set_deadline(deadline, &given_up);
     if (view.waits != NeedsWaits::kNo) {
-      const Nanos soon = deadline_in(std::min(kStoredWaitsPatience, options_.view_deadline));
-      const Nanos until = view.waits == NeedsWaits::kYes ? deadline : soon;
-      run->use_waits(waits_.get(run->file(), until, &given_up));
+      run->use_waits(view.waits == NeedsWaits::kYes ? waits_.get(run->file(), deadline, &given_up)
+                                                    : waits_.get_soon(run->file(), &given_up));
     }
     return view.answer(*run, target);
   }

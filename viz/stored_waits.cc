@@ -1,7 +1,9 @@
 #include "viz/stored_waits.h"
 
 #include <algorithm>
-#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "viz/file_stamp.h"
@@ -17,6 +19,12 @@ bool has_ended(storage::RunFile& run) {
   return rows && !rows->empty();
 }
 
+std::shared_ptr<const storage::WaitStates> failed(std::string why) {
+  storage::WaitStates states;
+  states.fault = std::move(why);
+  return std::make_shared<const storage::WaitStates>(std::move(states));
+}
+
 }  // namespace
 
 StoredWaits::~StoredWaits() {
@@ -26,45 +34,69 @@ StoredWaits::~StoredWaits() {
 
 std::shared_ptr<const storage::WaitStates> StoredWaits::get(storage::RunFile& run, Nanos deadline,
                                                             const std::atomic<bool>* given_up) {
+  return wait(run, deadline, given_up, true);
+}
+
+std::shared_ptr<const storage::WaitStates> StoredWaits::get_soon(
+    storage::RunFile& run, const std::atomic<bool>* given_up) {
+  return wait(run, deadline_in(kStoredWaitsPatience), given_up, false);
+}
+
+std::shared_ptr<const storage::WaitStates> StoredWaits::wait(storage::RunFile& run, Nanos deadline,
+                                                             const std::atomic<bool>* given_up,
+                                                             bool is_patient) {
   if (!has_ended(run)) return nullptr;
   std::string stamp = file_stamp(file_);
   auto state = state_.lock();
   const auto is_over = [&] {
-    return monotonic_now() >= deadline || (given_up != nullptr && *given_up);
+    return monotonic_now() >= deadline || (given_up != nullptr && *given_up) ||
+           (!is_patient && state->is_under_way && state->is_missed);
   };
   const auto is_free = [&] { return !state->is_under_way; };
   while (!is_free() || state->stamp != stamp) {
-    if (is_free()) start(*state, stamp);
+    if (is_free() && !start(*state, stamp)) return state->states;
     if (is_over()) {
       state->is_missed = true;
       return nullptr;
     }
     state.wait_until(std::min(deadline, deadline_in(kLook)), is_free);
   }
+  if (state->has_failed) state->stamp.reset();  // The next call tries again.
   return state->states;
 }
 
-void StoredWaits::start(State& state, std::string stamp) {
+bool StoredWaits::start(State& state, std::string stamp) {
   if (thread_.joinable()) thread_.join();
-  state.stamp = std::move(stamp);
   state.states.reset();
   state.is_missed = false;
-  thread_ = std::thread([this] { analyse(); });  // It waits for the lock before it ends.
+  state.has_failed = false;
+  try {
+    thread_ = std::thread([this] { analyse(); });  // It waits for the lock before it ends.
+  } catch (const std::system_error& refused) {
+    state.stamp.reset();
+    state.states = failed(std::string("no thread for the analysis: ") + refused.what());
+    return false;
+  }
+  state.stamp = std::move(stamp);
   state.is_under_way = true;
+  return true;
 }
 
 void StoredWaits::analyse() {
   std::shared_ptr<const storage::WaitStates> states;
+  bool has_failed = true;
   try {
-    if (auto run = storage::RunFile::open(file_)) {
-      (*run)->set_deadline(kForever, &has_ended_);
-      if (auto known = (*run)->wait_states()) states = *std::move(known);
-    }
-  } catch (const std::exception&) {
-    // No memory: there are no wait states then, as for a file that cannot be read.
+    auto run = storage::RunFile::open(file_);
+    if (run) (*run)->set_deadline(kForever, &has_ended_);
+    auto known = run ? (*run)->wait_states() : unexpected(run.error());
+    has_failed = !known;
+    states = known ? *std::move(known) : failed(known.error().message);
+  } catch (const std::bad_alloc&) {
+    states = failed("there is not enough memory to analyse the trace");
   }
   auto state = state_.lock();
   state->states = std::move(states);
+  state->has_failed = has_failed;
   state->is_under_way = false;
   if (state->is_missed) ++state->late;
   state.notify();

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -21,8 +22,11 @@ constexpr Nanos kStoredWaitsPatience = 1 * kSecond;
 
 /// Computes the wait states of one run's file in a thread of its own, and keeps them as long as the
 /// file is unchanged (file_stamp.h). So any number of requests costs one analysis, and a request
-/// needs not wait for the analysis of a large trace. The analysis takes about 0.2 s and reads all
-/// chunks for a million events, and needs up to 300 MB. Thread-safe.
+/// does not have to wait for the analysis of a large trace. For a million events, the analysis
+/// takes about 0.2 s. It reads all chunks, and needs up to 300 MB. Thread-safe.
+///
+/// If an analysis fails (no memory, no thread, no file), the result has only a `fault` that says
+/// why. The next call tries again.
 class StoredWaits {
  public:
   explicit StoredWaits(std::string file) : file_(std::move(file)) {}
@@ -40,6 +44,11 @@ class StoredWaits {
   /// - if the file cannot be read.
   std::shared_ptr<const storage::WaitStates> get(storage::RunFile& run, Nanos deadline,
                                                  const std::atomic<bool>* given_up = nullptr);
+  /// The same, for answers that an estimate serves too. Waits for at most kStoredWaitsPatience, and
+  /// not at all if an earlier call has waited for the same analysis in vain: otherwise a few
+  /// clients would hold all of a server's threads during a long analysis.
+  std::shared_ptr<const storage::WaitStates> get_soon(storage::RunFile& run,
+                                                      const std::atomic<bool>* given_up = nullptr);
 
   /// Number of analyses that have ended after a get() had returned without them. When it increases,
   /// an answer that was given with the estimate is out of date.
@@ -47,13 +56,19 @@ class StoredWaits {
 
  private:
   struct State {
-    std::string stamp;  ///< Of the file that is or was analysed.
+    /// Of the file that is or was analysed. Empty at first, and after a failure.
+    std::optional<std::string> stamp;
     bool is_under_way = false;
+    bool has_failed = false;
     bool is_missed = false;  ///< A get() has returned without the analysis that is under way.
     std::shared_ptr<const storage::WaitStates> states;
     std::uint64_t late = 0;
   };
-  void start(State& state, std::string stamp);
+  std::shared_ptr<const storage::WaitStates> wait(storage::RunFile& run, Nanos deadline,
+                                                  const std::atomic<bool>* given_up,
+                                                  bool is_patient);
+  /// False if the system refuses a thread.
+  bool start(State& state, std::string stamp);
   void analyse();
 
   std::string file_;

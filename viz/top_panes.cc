@@ -32,6 +32,7 @@ struct RankFilter {
     if (read.ptr != end && *read.ptr == '-') read = std::from_chars(read.ptr + 1, end, last);
     is_ranks = read.ec == std::errc() && read.ptr == end;
   }
+  bool includes(Rank rank) const { return !is_ranks || (raw(rank) >= first && raw(rank) <= last); }
   std::uint64_t first = 0, last = 0;
   bool is_ranks = false;
 };
@@ -232,28 +233,65 @@ Table ranks_table(const TopAnswers& answers, const TopChoice& choice) {
   return table;
 }
 
-Table waits_table(const TopAnswers& answers, const TopChoice& choice) {
-  Table table;
-  table.columns = {{"world", 5, Align::kRight, 3},     {"rank", 9, Align::kRight, 0},
-                   {"waits for", 9, Align::kRight, 0}, {"time", 9, Align::kRight, 0},
-                   {"", 10, Align::kLeft, 2, 60},      {"calls", 14, Align::kRight, 1}};
-  table.title = "Who waits for whom most, whole run: time in calls that received from that rank";
-  table.none = "no rank has waited for a message yet";
-  if (!answers.overview) return table;
-  const RankFilter only(choice.filter);
-  const auto is_meant = [&only](Rank rank) {
-    return !only.is_ranks || (raw(rank) >= only.first && raw(rank) <= only.last);
-  };
-  const auto& waits = answers.overview->report.waits;
+namespace {
+
+std::string rank_text(const std::optional<Rank>& rank) {
+  return rank ? std::to_string(raw(*rank)) : "many";
+}
+
+/// Wait states, from the trace.
+void add_wait_states(const storage::WaitSummary& waits, const RankFilter& only, Table& table) {
+  table.title = "Who waits for whom most, whole run, from the trace";
+  table.columns.push_back({"why", 18, Align::kLeft, 1});
+  table.columns.push_back({"in", 13, Align::kLeft, 2});
+  const double max = waits.rows.empty() ? 0 : static_cast<double>(waits.rows.front().time_ns);
+  for (const storage::WaitState& wait : waits.rows) {
+    if (!only.includes(wait.rank) && !(wait.cause_rank && only.includes(*wait.cause_rank)))
+      continue;
+    std::string why = wait_kind_name(wait.kind);
+    std::replace(why.begin(), why.end(), '_', ' ');
+    table.rows.push_back({{std::to_string(raw(wait.world))},
+                          {std::to_string(raw(wait.rank)), Look::kStrong},
+                          {rank_text(wait.cause_rank), Look::kStrong},
+                          {duration_text(wait.time_ns)},
+                          {"", Look::kBar, share_of(static_cast<double>(wait.time_ns), max)},
+                          {count_text(wait.calls)},
+                          {std::move(why)},
+                          {wait.function}});
+  }
+}
+
+/// The estimate: time in calls that received from a rank.
+void add_estimates(const std::vector<Report::Wait>& waits, const RankFilter& only, Table& table) {
+  table.title = "Who waits for whom, an estimate: time in calls that received from that rank";
   const double max = waits.empty() ? 0 : static_cast<double>(waits.front().time_ns);
   for (const Report::Wait& wait : waits) {
-    if (!is_meant(wait.rank) && !is_meant(wait.peer)) continue;
+    if (!only.includes(wait.rank) && !only.includes(wait.peer)) continue;
     table.rows.push_back({{std::to_string(raw(wait.world))},
                           {std::to_string(raw(wait.rank)), Look::kStrong},
                           {std::to_string(raw(wait.peer)), Look::kStrong},
                           {duration_text(wait.time_ns)},
                           {"", Look::kBar, share_of(static_cast<double>(wait.time_ns), max)},
                           {count_text(wait.calls)}});
+  }
+}
+
+}  // namespace
+
+Table waits_table(const TopAnswers& answers, const TopChoice& choice) {
+  Table table;
+  table.columns = {{"world", 5, Align::kRight, 3},     {"rank", 9, Align::kRight, 0},
+                   {"waits for", 9, Align::kRight, 0}, {"time", 9, Align::kRight, 0},
+                   {"", 10, Align::kLeft, 2, 60},      {"calls", 14, Align::kRight, 1}};
+  table.none = "no rank has waited in a receive yet";
+  if (!answers.overview) return table;
+  const RankFilter only(choice.filter);
+  const Report& report = answers.overview->report;
+  if (report.wait_states.is_known()) {
+    table.none = "no rank has waited";
+    add_wait_states(report.wait_states, only, table);
+  } else {
+    add_estimates(report.waits, only, table);
   }
   return table;
 }

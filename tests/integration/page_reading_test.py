@@ -59,7 +59,7 @@ BARE = """[...document.querySelectorAll("td.number, td.number *, span.number")].
   .filter((one) => !/^(–|~?-?[\\d,.]+ \\S.*|\\d+ of \\d+)$/.test(one.innerText.trim()))
   .map((one) => [one.closest("[data-column]")?.dataset.column ?? "", one.innerText.trim()])"""
 # A column that counts what its head names needs no unit.
-COUNTS = {"calls", "ranks", "rank", "peer", "count", "messages", "captured", "stored", "lost", "hosts", "column", "row"}
+COUNTS = {"calls", "ranks", "rank", "peer", "root", "count", "messages", "captured", "stored", "lost", "hosts", "column", "row"}
 
 NAMELESS = f"""[...document.querySelectorAll("{CONTROLS}, canvas, svg")].filter({IS_SEEN})
   .filter((one) => !(one.ariaLabel || one.innerText?.trim() || one.title || one.labels?.[0]?.innerText

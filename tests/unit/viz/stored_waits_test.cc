@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
 
 #include "tests/unit/changed_file.h"
 #include "tests/unit/storage/stored_run.h"
@@ -63,6 +66,36 @@ TEST_F(StoredWaitsTest, DoNotHoldAClientThatHasGivenUp) {
   auto run = storage::RunFile::open(path_);
   ASSERT_TRUE(run) << run.error().message;
   EXPECT_EQ(waits_.get(**run, kForever, &given_up), nullptr);
+}
+
+TEST_F(StoredWaitsTest, HoldNoClientForAnAnalysisThatAnotherHasWaitedForInVain) {
+  constexpr std::uint64_t kEvents = 4000;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    put(storage::chunk_packet(0, 1, 1 + i * kEvents, 1 + (i + 1) * kEvents));
+  }
+  ASSERT_TRUE(store_->commit());
+  end_run();
+  auto run = storage::RunFile::open(path_);
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(waits_.get(**run, 0), nullptr);
+  EXPECT_EQ(waits_.get_soon(**run), nullptr) << "it would be known within the patience";
+  EXPECT_NE(waits_.get(**run, kForever), nullptr);
+  EXPECT_NE(waits_.get_soon(**run), nullptr);
+}
+
+TEST_F(StoredWaitsTest, OfAMissingFileSayWhyAndAreTriedAgain) {
+  end_run();
+  auto run = storage::RunFile::open(path_);
+  ASSERT_TRUE(run) << run.error().message;
+  const std::string away = path_ + ".away";
+  std::filesystem::rename(path_, away);
+  const auto states = waits_.get(**run, kForever);
+  ASSERT_NE(states, nullptr);
+  EXPECT_NE(states->fault.find(path_), std::string::npos) << states->fault;
+  std::filesystem::rename(away, path_);
+  const auto again = waits_.get(**run, kForever);
+  ASSERT_NE(again, nullptr);
+  EXPECT_EQ(again->fault, "");
 }
 
 TEST_F(StoredWaitsTest, OfADamagedFileHaveAFault) {

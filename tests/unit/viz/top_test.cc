@@ -11,6 +11,7 @@ namespace xylem::viz {
 namespace {
 
 using namespace storage;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -264,6 +265,36 @@ TEST(TopScreen, SaysWhichAlertsStillAreSo) {
   EXPECT_THAT(text, HasSubstr("0 ns alert"));
   EXPECT_THAT(text, HasSubstr("0 ns was so"));
   EXPECT_THAT(text, HasSubstr("rank 3 is in MPI_Recv for 12 s"));
+}
+
+TEST(TopScreen, WaitsAreThoseOfTheTraceWhereTheyAreKnown) {
+  TopAnswers answers = all_answers();
+  TopChoice choice;
+  choice.pane = TopPane::kWaits;
+  EXPECT_THAT(text_of(draw_top(answers, choice, {100, 24, true, true})), HasSubstr("an estimate"));
+  storage::WaitSummary& waits = answers.overview->report.wait_states;
+  storage::WaitCoverage world;
+  world.analysed = {4, 9 * kSecond};
+  waits.worlds = {world};
+  storage::WaitState late;
+  late.rank = Rank{11};
+  late.cause_rank = late.root_rank = Rank{5};
+  late.kind = storage::WaitKind::kLateSender;
+  late.function = "MPI_Waitall";
+  late.time_ns = 7 * kSecond;
+  late.calls = 4;
+  storage::WaitState rest = late;
+  rest.cause_rank = rest.root_rank = std::nullopt;
+  rest.rank = Rank{2};
+  waits.rows = {late, rest};
+  const std::string text = text_of(draw_top(answers, choice, {100, 24, true, true}));
+  EXPECT_THAT(text, HasSubstr("from the trace"));
+  EXPECT_THAT(text, ContainsRegex("11 +5 +7.00 s .* 4 +late sender +MPI_Waitall"));
+  EXPECT_THAT(text, ContainsRegex("2 +many +7.00 s"));
+  choice.filter = "5";
+  const std::string of_rank_5 = text_of(draw_top(answers, choice, {100, 24, true, true}));
+  EXPECT_THAT(of_rank_5, HasSubstr("MPI_Waitall"));
+  EXPECT_THAT(of_rank_5, Not(HasSubstr("many")));
 }
 
 TEST(TopScreen, SharesAreOfTheTimeInWhichARankWasWatched) {

@@ -7,6 +7,7 @@
 
 #include "storage/read/run_findings.h"
 #include "storage/read/run_findings_internal.h"
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage/stored_run.h"
 
 namespace xylem::storage {
@@ -534,42 +535,81 @@ TEST_F(SlicedRunTest, HasTheImbalanceOfEachSliceAndThePayloadBetweenHosts) {
   EXPECT_NEAR(moving->value, 0.3, 1e-9);
 }
 
-// Four ranks compute for 1 s of 4 s each, one after the other, and wait for the rest of the time.
-TEST_F(SlicedRunTest, HasTheTimeInWhichOneRankComputesAlone) {
-  std::vector<wire::ProcessRow> rows;
-  for (std::uint32_t rank = 0; rank < 4; ++rank) rows.push_back(process_row(rank + 1, rank));
-  put(registration_packet(1, rows));
-  wire::ProfileWindow window;
-  window.end_ns = 4 * kSecond;
-  for (std::uint32_t rank = 0; rank < 4; ++rank) {
-    std::vector<wire::Event> events(2);
-    for (std::size_t i = 0; i < 2; ++i) {
-      events[i].function = kReceive;
-      events[i].begin_ns = i == 0 ? 0 : (rank + 1) * kSecond;
-      events[i].end_ns = i == 0 ? rank * kSecond : 4 * kSecond;
+/// Four ranks compute for 1 s of 4 s each, one after the other, and wait for the rest of the time.
+/// Each wait is in a chunk of its own.
+class TurnsTest : public SlicedRunTest {
+ protected:
+  TurnsTest() {
+    std::vector<wire::ProcessRow> rows;
+    for (std::uint32_t rank = 0; rank < 4; ++rank) rows.push_back(process_row(rank + 1, rank));
+    put(registration_packet(1, rows));
+    wire::ProfileWindow window;
+    window.end_ns = 4 * kSecond;
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      for (std::uint64_t i = 0; i < 2; ++i) {
+        wire::Event event;
+        event.function = kReceive;
+        event.begin_ns = i == 0 ? 0 : (rank + 1) * kSecond;
+        event.end_ns = i == 0 ? rank * kSecond : 4 * kSecond;
+        put(chunk_packet(1, rank + 1, i, {event}));
+      }
+      wire::ProfileRow row = profile_row(1, rank + 1, 2, kReceive);
+      row.time_ns = 3 * static_cast<std::uint64_t>(kSecond);
+      row.max_ns = 3 * static_cast<std::uint64_t>(kSecond);
+      window.rows.push_back(row);
+      wire::AccountRow account = account_row(1, rank + 1, 2, true);
+      account.since_ns = 0;
+      account.until_ns = 4 * kSecond;
+      account.threads = 1;
+      window.accounts.push_back(account);
     }
-    put(chunk_packet(1, rank + 1, 0, events));
-    wire::ProfileRow row = profile_row(1, rank + 1, 2, kReceive);
-    row.time_ns = 3 * static_cast<std::uint64_t>(kSecond);
-    row.max_ns = 3 * static_cast<std::uint64_t>(kSecond);
-    window.rows.push_back(row);
-    wire::AccountRow account = account_row(1, rank + 1, 2, true);
-    account.since_ns = 0;
-    account.until_ns = 4 * kSecond;
-    account.threads = 1;
-    window.accounts.push_back(account);
+    put(window_packet(0, IntervalSet::of(1), window));
+    EXPECT_TRUE(store_->commit());
   }
-  put(window_packet(0, IntervalSet::of(1), window));
-  ASSERT_TRUE(store_->commit());
-  auto run = RunFile::open(path_);
-  ASSERT_TRUE(run) << run.error().message;
-  Inquiry inquiry(**run);
-  const Activity activity = read_activity(inquiry, nullptr);
-  ASSERT_FALSE(inquiry.failure) << inquiry.failure->message;
-  ASSERT_EQ(activity.turns.size(), 1u);
-  EXPECT_EQ(activity.turns[0].computing_ns, 4 * kSecond);
-  EXPECT_EQ(activity.turns[0].alone_ns, 4 * kSecond);
-  EXPECT_EQ(activity.turns[0].longest_alone_ns, kSecond);
+
+  /// The activity of the file. A failure is a failure of the test.
+  Activity activity() {
+    auto run = RunFile::open(path_);
+    EXPECT_TRUE(run) << run.error().message;
+    if (!run) return {};
+    Inquiry inquiry(**run);
+    Activity found = read_activity(inquiry, nullptr);
+    EXPECT_FALSE(inquiry.failure) << inquiry.failure->message;
+    return found;
+  }
+};
+
+TEST_F(TurnsTest, HaveTheTimeInWhichOneRankComputesAlone) {
+  const Activity found = activity();
+  ASSERT_EQ(found.turns.size(), 1u);
+  EXPECT_EQ(found.turns[0].computing_ns, 4 * kSecond);
+  EXPECT_EQ(found.turns[0].alone_ns, 4 * kSecond);
+  EXPECT_EQ(found.turns[0].longest_alone_ns, kSecond);
+}
+
+TEST_F(TurnsTest, ADamagedChunkLeavesTheOtherFindings) {
+  change_file(path_, "UPDATE event_chunk SET chunk = substr(chunk, 1, 20) WHERE id = 3");
+  const Activity found = activity();
+  EXPECT_TRUE(found.turns.empty());
+  EXPECT_EQ(found.ranks.size(), 4u);
+  EXPECT_NE(find(make_findings(found), FindingKind::kFunction), nullptr);
+}
+
+TEST_F(TurnsTest, ABurstOfEventsIsNotRead) {
+  // The call of rank 1 from 0 s to 1 s. If its chunk were opened, there would be no turns.
+  change_file(path_,
+              "UPDATE event_chunk SET events = 100000000, chunk = substr(chunk, 1, 20)"
+              " WHERE end_ns = 1000000000");
+  const Activity found = activity();
+  ASSERT_EQ(found.turns.size(), 1u);
+  EXPECT_EQ(found.turns[0].computing_ns, kSecond) << "from 1.5 s to 2.5 s";
+  EXPECT_EQ(found.turns[0].alone_ns, kSecond);
+  EXPECT_EQ(found.turns[0].longest_alone_ns, kSecond / 2);
+}
+
+TEST_F(TurnsTest, ABurstInTheMiddleIsNotJudged) {
+  change_file(path_, "UPDATE event_chunk SET events = 100000000 WHERE begin_ns = 1000000000");
+  EXPECT_TRUE(activity().turns.empty()) << "the call of rank 0 from 1 s to 4 s";
 }
 
 }  // namespace

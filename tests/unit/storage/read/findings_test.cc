@@ -159,8 +159,8 @@ TEST(Findings, SayWhoWaitsForWhomAndThatItIsAnEstimate) {
 Activity with_wait_states() {
   Activity activity;
   activity.ranks = {rank_of(0, 4), rank_of(1, 4), rank_of(2, 9), rank_of(3, 4)};
-  WaitReason reason{WaitKind::kLateSender, "MPI_Recv", Rank{2}, true, 14'000'000'000, 3};
-  WaitReason other{WaitKind::kLateRoot, "MPI_Bcast", Rank{0}, true, 6'500'000'000, 1};
+  WaitReason reason{WaitKind::kLateSender, "MPI_Recv", Rank{2}, 5'000'000'000, 14'000'000'000, 3};
+  WaitReason other{WaitKind::kLateRoot, "MPI_Bcast", Rank{0}, 6'500'000'000, 6'500'000'000, 1};
   activity.waits = {{WorldId{0}, Rank{1}, Rank{0}, 6'500'000'000, 9, other},
                     {WorldId{0}, Rank{3}, Rank{1}, 5'000'000'000, 40, reason}};
   activity.covered[WorldId{0}] = 1;
@@ -183,18 +183,34 @@ TEST(Findings, NameTheRootCauseOfMostWaitingByWaitStates) {
   EXPECT_EQ(wait->function, "MPI_Recv");
 }
 
-TEST(Findings, SayIfWaitStatesAreOfSeveralKindsOrNotComplete) {
+TEST(Findings, SayIfWaitStatesAreNotComplete) {
   Activity activity = with_wait_states();
   activity.waits[1].peer = Rank{2};
-  activity.waits[1].reason->is_only = false;
+  activity.waits[1].reason->longest_ns = 4'750'000'000;  // 95 %: nearly all.
   activity.covered[WorldId{0}] = 0.7;
   const Findings found = make_findings(activity);
   const Finding* wait = find(found, FindingKind::kWait);
   ASSERT_NE(wait, nullptr);
   EXPECT_EQ(wait->text,
-            "rank 3 waits for rank 2: 5.00 s (50 % of the time), most of it in 40 calls of MPI_Recv"
-            " (late sender), because it computes longest; 3 ranks wait because of rank 2, 14.0 s in"
+            "rank 3 waits for rank 2: 5.00 s (50 % of the time) in 40 calls of MPI_Recv (late"
+            " sender), because it computes longest; 3 ranks wait because of rank 2, 14.0 s in"
             " all (70 % of the time in blocking calls is analysed)");
+}
+
+TEST(Findings, GiveTheTimeOfTheLongestPartIfARankWaitsInSeveralWays) {
+  Activity activity = with_wait_states();
+  activity.waits[1].reason->longest_ns = 1'900'000'000;
+  Findings found = make_findings(activity);
+  ASSERT_NE(find(found, FindingKind::kWait), nullptr);
+  EXPECT_EQ(find(found, FindingKind::kWait)->text,
+            "rank 3 waits 5.00 s (50 % of the time) because of rank 2, which computes longest; the"
+            " longest part is 1.90 s for rank 1 in 40 calls of MPI_Recv (late sender); 3 ranks wait"
+            " because of rank 2, 14.0 s in all");
+  EXPECT_DOUBLE_EQ(find(found, FindingKind::kWait)->value, 0.5);
+  activity.ranks[2] = rank_of(2, 4);
+  found = make_findings(activity);
+  EXPECT_THAT(find(found, FindingKind::kWait)->text,
+              HasSubstr(" because of rank 2; the longest part is 1.90 s for rank 1 in 40 calls"));
 }
 
 TEST(Findings, PreferAWaitForTheSlowestRankToOneThatFollowsFromIt) {
@@ -578,6 +594,32 @@ class TurnsTest : public SlicedRunTest {
     return found;
   }
 };
+
+TEST_F(RunFindingsTest, AddUpTheWaitsOfARankForSeveralRanksWithOneRootCause) {
+  ASSERT_TRUE(store_->commit());
+  auto run = RunFile::open(path_);
+  ASSERT_TRUE(run) << run.error().message;
+  const auto row = [](std::uint32_t rank, std::uint32_t cause, Nanos time_ns, std::uint64_t calls) {
+    return WaitState{WorldId{0}, Rank{rank}, Rank{cause}, Rank{2}, WaitKind::kLateSender,
+                     "MPI_Recv", time_ns,    calls};
+  };
+  WaitStates states;  // Rank 5 has the longest wait, but rank 3 waits longest.
+  states.rows = {row(5, 2, 45, 7), row(3, 1, 34, 40), row(3, 0, 33, 41), row(3, 2, 33, 42)};
+  Inquiry inquiry(**run);
+  const Activity activity = read_activity(inquiry, &states);
+  ASSERT_FALSE(inquiry.failure) << inquiry.failure->message;
+  ASSERT_EQ(activity.waits.size(), 1u);
+  const WaitActivity& wait = activity.waits[0];
+  EXPECT_EQ(wait.rank, Rank{3});
+  EXPECT_EQ(wait.time_ns, 100u);
+  EXPECT_EQ(wait.peer, Rank{1});
+  EXPECT_EQ(wait.calls, 40u);
+  ASSERT_TRUE(wait.reason);
+  EXPECT_EQ(wait.reason->root, Rank{2});
+  EXPECT_EQ(wait.reason->longest_ns, 34u);
+  EXPECT_EQ(wait.reason->in_all_ns, 145u);
+  EXPECT_EQ(wait.reason->ranks, 2u);
+}
 
 TEST_F(TurnsTest, HaveTheTimeInWhichOneRankComputesAlone) {
   const Activity found = activity();

@@ -171,11 +171,17 @@ class WorldRules {
     return time_ns >= kAlike * static_cast<double>(longest->time_ns) ? for_slowest : longest;
   }
 
-  /// The root cause with the most waiting. It is the one to remove first.
+  /// The share of T that a rank waits.
+  double share_of_time(const WaitActivity& wait) const {
+    return share_of(static_cast<double>(wait.time_ns), runtime_ns_);
+  }
+
+  /// The root cause with the most waiting, of those for which a rank waits long. It is the one to
+  /// remove first. Many ranks that each wait a little may add up to more.
   const WaitActivity* costliest_wait() const {
     const WaitActivity* costliest = nullptr;
     for (const WaitActivity& wait : activity_.waits) {
-      if (!is_of_world(wait) || !wait.reason) continue;
+      if (!is_of_world(wait) || !wait.reason || share_of_time(wait) < limits_.wait) continue;
       if (costliest == nullptr || wait.reason->in_all_ns > costliest->reason->in_all_ns)
         costliest = &wait;
     }
@@ -186,7 +192,7 @@ class WorldRules {
     const WaitActivity* const known = costliest_wait();
     const WaitActivity* const longest = known != nullptr ? known : longest_estimate();
     if (longest == nullptr) return;
-    const double share = share_of(static_cast<double>(longest->time_ns), runtime_ns_);
+    const double share = share_of_time(*longest);
     if (share < limits_.wait) return;
     Finding finding;
     finding.kind = FindingKind::kWait;

@@ -183,6 +183,19 @@ TEST(Findings, NameTheRootCauseOfMostWaitingByWaitStates) {
   EXPECT_EQ(wait->function, "MPI_Recv");
 }
 
+TEST(Findings, NameALongWaitEvenIfManyShortOnesAddUpToMore) {
+  Activity activity = with_wait_states();
+  activity.waits[1].time_ns = activity.waits[1].reason->longest_ns = 900'000'000;  // 9 %.
+  const Findings found = make_findings(activity);
+  const Finding* wait = find(found, FindingKind::kWait);
+  ASSERT_NE(wait, nullptr);
+  EXPECT_EQ(wait->rank, Rank{1});
+  EXPECT_EQ(wait->root, Rank{0});
+  EXPECT_DOUBLE_EQ(wait->value, 0.65);
+  activity.waits[0].time_ns = 900'000'000;
+  EXPECT_EQ(find(make_findings(activity), FindingKind::kWait), nullptr);
+}
+
 TEST(Findings, SayIfWaitStatesAreNotComplete) {
   Activity activity = with_wait_states();
   activity.waits[1].peer = Rank{2};

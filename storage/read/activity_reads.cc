@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -65,9 +66,11 @@ std::pair<Nanos, Nanos> time_of_ranks(const Activity& activity, WorldId world) {
   return {begin_ns, end_ns};
 }
 
-/// Limits of what is read for turns. Opening a chunk decodes up to 8192 events, for each rank.
-constexpr std::uint64_t kMaxTurnRanks = 64;
-constexpr double kMaxTurnEvents = 500'000;
+/// Limits of what is read for turns. Chunks are read whole: this is room for two full chunks of
+/// each rank, so that some range can be read if the chunks of a rank follow each other.
+constexpr std::uint64_t kMaxTurnRanks = 64, kMaxTurnEvents = 1'000'000;
+/// A shorter part of the run does not speak for the run: ranges are halved at most this often.
+constexpr int kMaxHalvings = 10;
 
 struct Interval {
   Nanos begin_ns = 0, end_ns = 0;
@@ -125,6 +128,36 @@ class Turns {
   }
   std::vector<Change> changes_;
 };
+
+/// What a chunk spans, and its number of events.
+struct ChunkSpan {
+  Interval time;
+  std::uint64_t events = 0;
+};
+
+/// The events of the chunks that a query for calls within the range opens.
+std::uint64_t events_to_read(const std::vector<ChunkSpan>& chunks, const Interval& range) {
+  std::uint64_t events = 0;
+  for (const ChunkSpan& chunk : chunks) {
+    const bool meets = chunk.time.end_ns >= range.begin_ns && chunk.time.begin_ns <= range.end_ns;
+    if (meets) events = saturating_add(events, chunk.events);
+  }
+  return events;
+}
+
+/// The whole time, or the longest range in its middle that is cheap enough to read. The range is
+/// chosen by the chunks in it, because the rate of events may change a lot. nullopt: there is none.
+std::optional<Interval> range_of_turns(const std::vector<ChunkSpan>& chunks, const Interval& all) {
+  Nanos half = saturating_subtract(all.end_ns, all.begin_ns) / 2;
+  const Nanos middle = saturating_add(all.begin_ns, half);
+  Interval range = all;
+  for (int halvings = 0; events_to_read(chunks, range) > kMaxTurnEvents; ++halvings) {
+    if (halvings == kMaxHalvings) return {};
+    half /= 2;
+    range = {saturating_subtract(middle, half), saturating_add(middle, half)};
+  }
+  return range;
+}
 
 }  // namespace
 
@@ -198,35 +231,41 @@ void read_turns(Inquiry& inquiry, Activity& activity) {
   if (worlds.empty() || worlds.front().ranks > kMaxTurnRanks) return;
   const WorldId world = worlds.front().world;
   if (!may_compute_in_turn(worlds.front())) return;
-  const auto events = static_cast<double>(
-      count_of(inquiry.ask_one("SELECT sum(stored_events) FROM process", 1)[0]));
-  if (events < 1) return;
-  auto [begin_ns, end_ns] = time_of_ranks(activity, world);
-  if (events > kMaxTurnEvents) {
-    const Nanos all = saturating_subtract(end_ns, begin_ns);
-    const Nanos middle = saturating_add(begin_ns, all / 2);
-    const auto half = static_cast<Nanos>(static_cast<double>(all) / 2 * kMaxTurnEvents / events);
-    begin_ns = saturating_subtract(middle, half);
-    end_ns = saturating_add(middle, half);
-  }
+  // A damaged chunk does not matter to other findings. Any other failure comes again with the next
+  // query.
+  Inquiry reader(inquiry.run());
   const std::string of_world = " WHERE world = " + std::to_string(raw(world));
+  std::vector<ChunkSpan> chunks;
+  reader.scan(
+      "SELECT begin_ns, end_ns, events FROM event_chunk WHERE process IN (SELECT id FROM process" +
+          of_world + " AND rank IS NOT NULL)",
+      [&chunks](std::span<const Value> row) {
+        chunks.push_back({{time_of(row[0]), time_of(row[1])}, count_of(row[2])});
+      });
+  if (chunks.empty()) return;
+  const auto [from_ns, to_ns] = time_of_ranks(activity, world);
+  const auto range = range_of_turns(chunks, {from_ns, to_ns});
+  if (!range) return;
   std::map<std::uint64_t, std::vector<Interval>> calls;
   const auto take = [&calls](std::span<const Value> row) {
     calls[count_of(row[0])].push_back({time_of(row[1]), time_of(row[2])});
   };
-  inquiry.scan("SELECT rank, begin_ns, end_ns FROM event" + of_world + " AND end_ns > " +
-                   std::to_string(begin_ns) + " AND begin_ns < " + std::to_string(end_ns),
-               take);
-  if (inquiry.has_table("under_way")) {
-    inquiry.scan("SELECT rank, begin_ns, at_ns FROM under_way" + of_world, take);
+  reader.scan("SELECT rank, begin_ns, end_ns FROM event" + of_world + " AND end_ns > " +
+                  std::to_string(range->begin_ns) + " AND begin_ns < " +
+                  std::to_string(range->end_ns),
+              take);
+  if (reader.has_table("under_way")) {
+    reader.scan("SELECT rank, begin_ns, at_ns FROM under_way" + of_world, take);
   }
+  if (reader.failure) return;
   Turns turns;
   for (const RankActivity& rank : activity.ranks) {
     if (rank.world != world) continue;
-    turns.add(raw(rank.rank), {std::max(begin_ns, rank.begin_ns), std::min(end_ns, rank.end_ns)},
-              std::move(calls[raw(rank.rank)]));
+    const Interval watched = {std::max(range->begin_ns, rank.begin_ns),
+                              std::min(range->end_ns, rank.end_ns)};
+    turns.add(raw(rank.rank), watched, std::move(calls[raw(rank.rank)]));
   }
-  if (!inquiry.failure) activity.turns.push_back(turns.take(world));
+  activity.turns.push_back(turns.take(world));
 }
 
 }  // namespace xylem::storage

@@ -17,7 +17,8 @@ void read_slices(Inquiry& inquiry, Activity& activity);
 
 /// Adds the turns of the largest world, if its ranks may compute in turn, if it has at most 64
 /// ranks, and if the run has a trace. If the run has many events, only a range of time in the
-/// middle of the run is read. `activity` must have its ranks.
+/// middle of the run is read. If even a thousandth of the run has too many, or a chunk is damaged,
+/// nothing is added. Never sets `inquiry.failure`. `activity` must have its ranks.
 void read_turns(Inquiry& inquiry, Activity& activity);
 
 }  // namespace xylem::storage

@@ -167,7 +167,9 @@ std::optional<Costly> find_communicators(const Activity& activity, const Finding
   finding.value = made - freed;
   finding.text = "a rank makes up to " + count_text(static_cast<std::uint64_t>(made)) +
                  " communicators on average (" + names + ") and frees " +
-                 (freed == 0 ? "none" : count_text(static_cast<std::uint64_t>(freed))) +
+                 (freed == 0  ? "none"
+                  : freed < 1 ? "almost none"
+                              : count_text(static_cast<std::uint64_t>(freed))) +
                  " of them: an MPI library has room for a limited number; making them takes " +
                  whole_percent_text(cost) + " of all time";
   return Costly{cost, std::move(finding)};

@@ -21,6 +21,9 @@ constexpr std::size_t kMaxHeadlines = 3;
 /// Ranks are named with the slowest one if they are above the mean by this part of its distance.
 /// Waits count as equally long if one has this part of the other's time.
 constexpr double kAlike = 0.75;
+/// From this share on, the longest wait of a rank stands for all its waits with the same root
+/// cause.
+constexpr double kNearlyAll = 0.95;
 /// From this share on, all waits count as analysed.
 constexpr double kCompleteCoverage = 0.995;
 
@@ -168,11 +171,17 @@ class WorldRules {
     return time_ns >= kAlike * static_cast<double>(longest->time_ns) ? for_slowest : longest;
   }
 
-  /// The root cause with the most waiting. It is the one to remove first.
+  /// The share of T that a rank waits.
+  double share_of_time(const WaitActivity& wait) const {
+    return share_of(static_cast<double>(wait.time_ns), runtime_ns_);
+  }
+
+  /// The root cause with the most waiting, of those for which a rank waits long. It is the one to
+  /// remove first. Many ranks that each wait a little may add up to more.
   const WaitActivity* costliest_wait() const {
     const WaitActivity* costliest = nullptr;
     for (const WaitActivity& wait : activity_.waits) {
-      if (!is_of_world(wait) || !wait.reason) continue;
+      if (!is_of_world(wait) || !wait.reason || share_of_time(wait) < limits_.wait) continue;
       if (costliest == nullptr || wait.reason->in_all_ns > costliest->reason->in_all_ns)
         costliest = &wait;
     }
@@ -183,7 +192,7 @@ class WorldRules {
     const WaitActivity* const known = costliest_wait();
     const WaitActivity* const longest = known != nullptr ? known : longest_estimate();
     if (longest == nullptr) return;
-    const double share = share_of(static_cast<double>(longest->time_ns), runtime_ns_);
+    const double share = share_of_time(*longest);
     if (share < limits_.wait) return;
     Finding finding;
     finding.kind = FindingKind::kWait;
@@ -193,26 +202,30 @@ class WorldRules {
     const auto covered = activity_.covered.find(world_.world);
     if (covered != activity_.covered.end()) finding.covered = covered->second;
     finding.estimated = world_.estimated || known == nullptr;
-    finding.text = rank_text(longest->rank) + " waits for " + rank_text(longest->peer) + ": " +
-                   about(finding.estimated) + duration_text(static_cast<Nanos>(longest->time_ns)) +
-                   " (" + whole_percent_text(share) + " of the time)";
+    const std::string time_text = about(finding.estimated) +
+                                  duration_text(static_cast<Nanos>(longest->time_ns)) + " (" +
+                                  whole_percent_text(share) + " of the time)";
     if (known == nullptr) {
-      finding.text += estimate_text(*longest, finding.covered);
+      finding.text = rank_text(longest->rank) + " waits for " + rank_text(longest->peer) + ": " +
+                     time_text + estimate_text(*longest, finding.covered);
       return add(share / static_cast<double>(world_.ranks), std::move(finding));
     }
     const WaitReason& reason = *longest->reason;
     finding.function = reason.function;
     finding.wait_kind = reason.kind;
     finding.root = reason.root;
-    finding.text += reason_text(*longest, finding.covered);
+    finding.text = rank_text(longest->rank) + reason_text(*longest, time_text, finding.covered);
     add(share_of(static_cast<double>(reason.in_all_ns), ranks_.thread_ns), std::move(finding));
   }
 
   static std::string rank_text(Rank rank) { return "rank " + std::to_string(raw(rank)); }
 
+  bool is_slow(Rank rank) const {
+    return imbalance_share() >= limits_.imbalance && rank == world_.slowest;
+  }
+
   std::string slowest_text(Rank cause, const char* name) const {
-    const bool is_slow = imbalance_share() >= limits_.imbalance && cause == world_.slowest;
-    return is_slow ? std::string(", because ") + name + " computes longest" : "";
+    return is_slow(cause) ? std::string(", because ") + name + " computes longest" : "";
   }
 
   std::string estimate_text(const WaitActivity& wait, std::optional<double> covered) const {
@@ -221,14 +234,24 @@ class WorldRules {
            (covered ? ", " + whole_percent_text(*covered) + " of the time in MPI" : "") + ")";
   }
 
-  std::string reason_text(const WaitActivity& wait, std::optional<double> covered) const {
+  /// `time_text` is all waiting of the rank with this root cause, maybe for several ranks.
+  std::string reason_text(const WaitActivity& wait, const std::string& time_text,
+                          std::optional<double> covered) const {
     const WaitReason& reason = *wait.reason;
-    std::string text = reason.is_only ? " in " : ", most of it in ";
-    text += calls_text(wait.calls) + " of " + reason.function + " (" +
-            wait_kind_words(reason.kind) + ")";
-    const std::string root = rank_text(reason.root);
-    if (reason.root != wait.peer) text += "; the root cause is " + root;
-    text += slowest_text(reason.root, reason.root == wait.peer ? "it" : root.c_str());
+    const std::string root = rank_text(reason.root), peer = rank_text(wait.peer);
+    const std::string calls = " in " + calls_text(wait.calls) + " of " + reason.function + " (" +
+                              wait_kind_words(reason.kind) + ")";
+    const auto longest_ns = static_cast<double>(reason.longest_ns);
+    std::string text;
+    if (longest_ns < kNearlyAll * static_cast<double>(wait.time_ns)) {
+      text = " waits " + time_text + " because of " + root +
+             (is_slow(reason.root) ? ", which computes longest" : "") + "; the longest part is " +
+             duration_text(static_cast<Nanos>(reason.longest_ns)) + " for " + peer + calls;
+    } else {
+      text = " waits for " + peer + ": " + time_text + calls;
+      if (reason.root != wait.peer) text += "; the root cause is " + root;
+      text += slowest_text(reason.root, reason.root == wait.peer ? "it" : root.c_str());
+    }
     if (reason.ranks > 1) {
       text += "; " + count_text(reason.ranks) + " ranks wait because of " + root + ", " +
               duration_text(static_cast<Nanos>(reason.in_all_ns)) + " in all";

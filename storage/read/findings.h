@@ -62,8 +62,8 @@ struct FunctionActivity {
 struct WaitReason {
   WaitKind kind{};  ///< Of the longest wait, as `function`.
   std::string function;
-  Rank root{};          ///< The root cause.
-  bool is_only = true;  ///< All of the rank's waits with this root cause are of this kind.
+  Rank root{};                   ///< The root cause.
+  std::uint64_t longest_ns = 0;  ///< Of the rank's waiting with this root cause, the longest wait.
   std::uint64_t in_all_ns = 0, ranks = 0;  ///< Waiting with this root cause, and who waited.
 };
 
@@ -159,13 +159,15 @@ std::vector<WorldEfficiency> efficiencies(const std::vector<RankActivity>& ranks
 bool may_compute_in_turn(const WorldEfficiency& world);
 
 enum class FindingKind : std::uint8_t {
-  kEfficiency,     ///< The efficiencies of a world. `value`: parallel efficiency.
-  kTooShort,       ///< The world ran for too short a time. `value`: T in seconds.
-  kImbalance,      ///< `rank` computes longest. `value`: (max(u) - mean(u)) / T.
-  kWait,           ///< `rank` waits for `peer`, by wait states or an estimate. `value`: share of T.
-  kFunction,       ///< `function` takes most of the MPI time. `value`: share of the MPI time.
-  kSmallMessages,  ///< Many small messages. `value`: mean size in bytes.
-  kSerialised,     ///< Ranks compute in turn. `value`: mean number of ranks that compute.
+  kEfficiency,  ///< The efficiencies of a world. `value`: parallel efficiency.
+  kTooShort,    ///< The world ran for too short a time. `value`: T in seconds.
+  kImbalance,   ///< `rank` computes longest. `value`: (max(u) - mean(u)) / T.
+  /// `rank` waits because of `root`, most of all for `peer`; an estimate only knows `peer`.
+  /// `value`: the share of T that it waits, for all peers with this root cause.
+  kWait,
+  kFunction,        ///< `function` takes most of the MPI time. `value`: share of the MPI time.
+  kSmallMessages,   ///< Many small messages. `value`: mean size in bytes.
+  kSerialised,      ///< Ranks compute in turn. `value`: mean number of ranks that compute.
   kOversubscribed,  ///< `host` has too few cores. `value`: ranks (or their threads) per core.
   /// Another rank is slowest at another time. `value`: the part of T by which the slowest rank of
   /// each slice is above the mean, less that of kImbalance.

@@ -173,7 +173,8 @@ WaitActivity longest_of(const std::map<Rank, RankWait>& by_rank) {
   const WaitState& row = *longest.longest;
   WaitActivity wait{row.world, rank, *row.cause_rank, static_cast<std::uint64_t>(longest.time_ns),
                     row.calls};
-  WaitReason reason{row.kind, row.function, *row.root_rank, row.time_ns == longest.time_ns};
+  WaitReason reason{row.kind, row.function, *row.root_rank,
+                    static_cast<std::uint64_t>(row.time_ns)};
   reason.ranks = by_rank.size();
   for (const auto& [waiter, of] : by_rank) {
     reason.in_all_ns = saturating_add(reason.in_all_ns, static_cast<std::uint64_t>(of.time_ns));

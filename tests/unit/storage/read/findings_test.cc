@@ -7,6 +7,7 @@
 
 #include "storage/read/run_findings.h"
 #include "storage/read/run_findings_internal.h"
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage/stored_run.h"
 
 namespace xylem::storage {
@@ -158,8 +159,8 @@ TEST(Findings, SayWhoWaitsForWhomAndThatItIsAnEstimate) {
 Activity with_wait_states() {
   Activity activity;
   activity.ranks = {rank_of(0, 4), rank_of(1, 4), rank_of(2, 9), rank_of(3, 4)};
-  WaitReason reason{WaitKind::kLateSender, "MPI_Recv", Rank{2}, true, 14'000'000'000, 3};
-  WaitReason other{WaitKind::kLateRoot, "MPI_Bcast", Rank{0}, true, 6'500'000'000, 1};
+  WaitReason reason{WaitKind::kLateSender, "MPI_Recv", Rank{2}, 5'000'000'000, 14'000'000'000, 3};
+  WaitReason other{WaitKind::kLateRoot, "MPI_Bcast", Rank{0}, 6'500'000'000, 6'500'000'000, 1};
   activity.waits = {{WorldId{0}, Rank{1}, Rank{0}, 6'500'000'000, 9, other},
                     {WorldId{0}, Rank{3}, Rank{1}, 5'000'000'000, 40, reason}};
   activity.covered[WorldId{0}] = 1;
@@ -182,18 +183,47 @@ TEST(Findings, NameTheRootCauseOfMostWaitingByWaitStates) {
   EXPECT_EQ(wait->function, "MPI_Recv");
 }
 
-TEST(Findings, SayIfWaitStatesAreOfSeveralKindsOrNotComplete) {
+TEST(Findings, NameALongWaitEvenIfManyShortOnesAddUpToMore) {
+  Activity activity = with_wait_states();
+  activity.waits[1].time_ns = activity.waits[1].reason->longest_ns = 900'000'000;  // 9 %.
+  const Findings found = make_findings(activity);
+  const Finding* wait = find(found, FindingKind::kWait);
+  ASSERT_NE(wait, nullptr);
+  EXPECT_EQ(wait->rank, Rank{1});
+  EXPECT_EQ(wait->root, Rank{0});
+  EXPECT_DOUBLE_EQ(wait->value, 0.65);
+  activity.waits[0].time_ns = 900'000'000;
+  EXPECT_EQ(find(make_findings(activity), FindingKind::kWait), nullptr);
+}
+
+TEST(Findings, SayIfWaitStatesAreNotComplete) {
   Activity activity = with_wait_states();
   activity.waits[1].peer = Rank{2};
-  activity.waits[1].reason->is_only = false;
+  activity.waits[1].reason->longest_ns = 4'750'000'000;  // 95 %: nearly all.
   activity.covered[WorldId{0}] = 0.7;
   const Findings found = make_findings(activity);
   const Finding* wait = find(found, FindingKind::kWait);
   ASSERT_NE(wait, nullptr);
   EXPECT_EQ(wait->text,
-            "rank 3 waits for rank 2: 5.00 s (50 % of the time), most of it in 40 calls of MPI_Recv"
-            " (late sender), because it computes longest; 3 ranks wait because of rank 2, 14.0 s in"
+            "rank 3 waits for rank 2: 5.00 s (50 % of the time) in 40 calls of MPI_Recv (late"
+            " sender), because it computes longest; 3 ranks wait because of rank 2, 14.0 s in"
             " all (70 % of the time in blocking calls is analysed)");
+}
+
+TEST(Findings, GiveTheTimeOfTheLongestPartIfARankWaitsInSeveralWays) {
+  Activity activity = with_wait_states();
+  activity.waits[1].reason->longest_ns = 1'900'000'000;
+  Findings found = make_findings(activity);
+  ASSERT_NE(find(found, FindingKind::kWait), nullptr);
+  EXPECT_EQ(find(found, FindingKind::kWait)->text,
+            "rank 3 waits 5.00 s (50 % of the time) because of rank 2, which computes longest; the"
+            " longest part is 1.90 s for rank 1 in 40 calls of MPI_Recv (late sender); 3 ranks wait"
+            " because of rank 2, 14.0 s in all");
+  EXPECT_DOUBLE_EQ(find(found, FindingKind::kWait)->value, 0.5);
+  activity.ranks[2] = rank_of(2, 4);
+  found = make_findings(activity);
+  EXPECT_THAT(find(found, FindingKind::kWait)->text,
+              HasSubstr(" because of rank 2; the longest part is 1.90 s for rank 1 in 40 calls"));
 }
 
 TEST(Findings, PreferAWaitForTheSlowestRankToOneThatFollowsFromIt) {
@@ -411,7 +441,11 @@ TEST(Findings, CountCommunicatorsThatAreNotFreed) {
             " frees none of them: an MPI library has room for a limited number; making them takes"
             " 1 % of all time");
   EXPECT_STREQ(finding_kind_name(leak->kind), "communicators");
-  activity.functions.push_back(function_of("MPI_Comm_free", 0.1, 180));
+  activity.functions.push_back(function_of("MPI_Comm_free", 0.1, 1));  // Of one rank of two.
+  const Findings few = make_findings(activity);
+  ASSERT_NE(find(few, FindingKind::kCommunicators), nullptr);
+  EXPECT_THAT(find(few, FindingKind::kCommunicators)->text, HasSubstr("frees almost none of them"));
+  activity.functions.back().calls = 180;
   EXPECT_EQ(find(make_findings(activity), FindingKind::kCommunicators), nullptr);
 }
 
@@ -534,42 +568,107 @@ TEST_F(SlicedRunTest, HasTheImbalanceOfEachSliceAndThePayloadBetweenHosts) {
   EXPECT_NEAR(moving->value, 0.3, 1e-9);
 }
 
-// Four ranks compute for 1 s of 4 s each, one after the other, and wait for the rest of the time.
-TEST_F(SlicedRunTest, HasTheTimeInWhichOneRankComputesAlone) {
-  std::vector<wire::ProcessRow> rows;
-  for (std::uint32_t rank = 0; rank < 4; ++rank) rows.push_back(process_row(rank + 1, rank));
-  put(registration_packet(1, rows));
-  wire::ProfileWindow window;
-  window.end_ns = 4 * kSecond;
-  for (std::uint32_t rank = 0; rank < 4; ++rank) {
-    std::vector<wire::Event> events(2);
-    for (std::size_t i = 0; i < 2; ++i) {
-      events[i].function = kReceive;
-      events[i].begin_ns = i == 0 ? 0 : (rank + 1) * kSecond;
-      events[i].end_ns = i == 0 ? rank * kSecond : 4 * kSecond;
+/// Four ranks compute for 1 s of 4 s each, one after the other, and wait for the rest of the time.
+/// Each wait is in a chunk of its own.
+class TurnsTest : public SlicedRunTest {
+ protected:
+  TurnsTest() {
+    std::vector<wire::ProcessRow> rows;
+    for (std::uint32_t rank = 0; rank < 4; ++rank) rows.push_back(process_row(rank + 1, rank));
+    put(registration_packet(1, rows));
+    wire::ProfileWindow window;
+    window.end_ns = 4 * kSecond;
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      for (std::uint64_t i = 0; i < 2; ++i) {
+        wire::Event event;
+        event.function = kReceive;
+        event.begin_ns = i == 0 ? 0 : (rank + 1) * kSecond;
+        event.end_ns = i == 0 ? rank * kSecond : 4 * kSecond;
+        put(chunk_packet(1, rank + 1, i, {event}));
+      }
+      wire::ProfileRow row = profile_row(1, rank + 1, 2, kReceive);
+      row.time_ns = 3 * static_cast<std::uint64_t>(kSecond);
+      row.max_ns = 3 * static_cast<std::uint64_t>(kSecond);
+      window.rows.push_back(row);
+      wire::AccountRow account = account_row(1, rank + 1, 2, true);
+      account.since_ns = 0;
+      account.until_ns = 4 * kSecond;
+      account.threads = 1;
+      window.accounts.push_back(account);
     }
-    put(chunk_packet(1, rank + 1, 0, events));
-    wire::ProfileRow row = profile_row(1, rank + 1, 2, kReceive);
-    row.time_ns = 3 * static_cast<std::uint64_t>(kSecond);
-    row.max_ns = 3 * static_cast<std::uint64_t>(kSecond);
-    window.rows.push_back(row);
-    wire::AccountRow account = account_row(1, rank + 1, 2, true);
-    account.since_ns = 0;
-    account.until_ns = 4 * kSecond;
-    account.threads = 1;
-    window.accounts.push_back(account);
+    put(window_packet(0, IntervalSet::of(1), window));
+    EXPECT_TRUE(store_->commit());
   }
-  put(window_packet(0, IntervalSet::of(1), window));
+
+  /// The activity of the file. A failure is a failure of the test.
+  Activity activity() {
+    auto run = RunFile::open(path_);
+    EXPECT_TRUE(run) << run.error().message;
+    if (!run) return {};
+    Inquiry inquiry(**run);
+    Activity found = read_activity(inquiry, nullptr);
+    EXPECT_FALSE(inquiry.failure) << inquiry.failure->message;
+    return found;
+  }
+};
+
+TEST_F(RunFindingsTest, AddUpTheWaitsOfARankForSeveralRanksWithOneRootCause) {
   ASSERT_TRUE(store_->commit());
   auto run = RunFile::open(path_);
   ASSERT_TRUE(run) << run.error().message;
+  const auto row = [](std::uint32_t rank, std::uint32_t cause, Nanos time_ns, std::uint64_t calls) {
+    return WaitState{WorldId{0}, Rank{rank}, Rank{cause}, Rank{2}, WaitKind::kLateSender,
+                     "MPI_Recv", time_ns,    calls};
+  };
+  WaitStates states;  // Rank 5 has the longest wait, but rank 3 waits longest.
+  states.rows = {row(5, 2, 45, 7), row(3, 1, 34, 40), row(3, 0, 33, 41), row(3, 2, 33, 42)};
   Inquiry inquiry(**run);
-  const Activity activity = read_activity(inquiry, nullptr);
+  const Activity activity = read_activity(inquiry, &states);
   ASSERT_FALSE(inquiry.failure) << inquiry.failure->message;
-  ASSERT_EQ(activity.turns.size(), 1u);
-  EXPECT_EQ(activity.turns[0].computing_ns, 4 * kSecond);
-  EXPECT_EQ(activity.turns[0].alone_ns, 4 * kSecond);
-  EXPECT_EQ(activity.turns[0].longest_alone_ns, kSecond);
+  ASSERT_EQ(activity.waits.size(), 1u);
+  const WaitActivity& wait = activity.waits[0];
+  EXPECT_EQ(wait.rank, Rank{3});
+  EXPECT_EQ(wait.time_ns, 100u);
+  EXPECT_EQ(wait.peer, Rank{1});
+  EXPECT_EQ(wait.calls, 40u);
+  ASSERT_TRUE(wait.reason);
+  EXPECT_EQ(wait.reason->root, Rank{2});
+  EXPECT_EQ(wait.reason->longest_ns, 34u);
+  EXPECT_EQ(wait.reason->in_all_ns, 145u);
+  EXPECT_EQ(wait.reason->ranks, 2u);
+}
+
+TEST_F(TurnsTest, HaveTheTimeInWhichOneRankComputesAlone) {
+  const Activity found = activity();
+  ASSERT_EQ(found.turns.size(), 1u);
+  EXPECT_EQ(found.turns[0].computing_ns, 4 * kSecond);
+  EXPECT_EQ(found.turns[0].alone_ns, 4 * kSecond);
+  EXPECT_EQ(found.turns[0].longest_alone_ns, kSecond);
+}
+
+TEST_F(TurnsTest, ADamagedChunkLeavesTheOtherFindings) {
+  change_file(path_, "UPDATE event_chunk SET chunk = substr(chunk, 1, 20) WHERE id = 3");
+  const Activity found = activity();
+  EXPECT_TRUE(found.turns.empty());
+  EXPECT_EQ(found.ranks.size(), 4u);
+  EXPECT_NE(find(make_findings(found), FindingKind::kFunction), nullptr);
+}
+
+TEST_F(TurnsTest, ABurstOfEventsIsNotRead) {
+  // The call of rank 1 from 0 s to 1 s. If its chunk were opened, there would be no turns.
+  change_file(path_,
+              "UPDATE event_chunk SET events = 100000000, chunk = substr(chunk, 1, 20)"
+              " WHERE end_ns = 1000000000");
+  const Activity found = activity();
+  ASSERT_EQ(found.turns.size(), 1u);
+  EXPECT_EQ(found.turns[0].computing_ns, kSecond) << "from 1.5 s to 2.5 s";
+  EXPECT_EQ(found.turns[0].alone_ns, kSecond);
+  EXPECT_EQ(found.turns[0].longest_alone_ns, kSecond / 2);
+}
+
+TEST_F(TurnsTest, ABurstInTheMiddleIsNotJudged) {
+  change_file(path_, "UPDATE event_chunk SET events = 100000000 WHERE begin_ns = 1000000000");
+  EXPECT_TRUE(activity().turns.empty()) << "the call of rank 0 from 1 s to 4 s";
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ class AlertLines {
 };
 
 /// Returns up to three lines with the most important findings of the run in the file `store`. Takes
-/// 2 s at most. Waits are named by the wait states if these can be computed within 1.5 s, about 10
+/// 2 s at most. Waits are named by the wait states if these can be computed within 1.5 s, about 7
 /// million events, else by the estimate. If the file cannot be read, there are no lines.
 std::vector<std::string> finding_lines(const std::string& store);
 

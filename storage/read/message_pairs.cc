@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -22,18 +23,25 @@ Nanos time_of_message(const Timeline::Message& message) {
 
 }  // namespace
 
-void MessagePairs::take(Rank rank, const wire::Event& event, bool in_range) {
-  take_end(rank, event, true, in_range, false);
-  take_end(rank, event, false, in_range, false);
+void MessagePairs::take(Rank rank, const wire::Event& event, bool in_range, bool posts) {
+  take_event(rank, event, in_range, posts, false);
 }
 
-void MessagePairs::take_partner(Rank rank, const wire::Event& event) {
-  take_end(rank, event, true, false, true);
-  take_end(rank, event, false, false, true);
+void MessagePairs::take_partner(Rank rank, const wire::Event& event, bool posts) {
+  take_event(rank, event, false, posts, true);
+}
+
+void MessagePairs::take_event(Rank rank, const wire::Event& event, bool in_range, bool posts,
+                              bool is_partner) {
+  if (posts && event.request != 0) {
+    posts_.push_back({rank, event.request, {event.begin_ns, event.end_ns, event.thread}});
+  }
+  take_end(rank, event, true, in_range, is_partner);
+  take_end(rank, event, false, in_range, is_partner);
 }
 
 void MessagePairs::take_end(Rank rank, const wire::Event& event, bool is_send, bool in_range,
-                            bool is_only_partner) {
+                            bool is_partner) {
   if (event.peer < 0) return;
   if ((event.flags & (is_send ? wire::kEventSend : wire::kEventReceive)) == 0) return;
   const Rank peer{static_cast<std::uint32_t>(event.peer)};
@@ -53,26 +61,22 @@ void MessagePairs::take_end(Rank rank, const wire::Event& event, bool is_send, b
   }
   // All messages are of one world.
   const MessageKey key{{}, event.comm, source, destination, event.tag, event.number};
-  const auto found = is_only_partner ? numbered_.find(key) : numbered_.try_emplace(key).first;
-  if (found == numbered_.end()) return;
-  Ends& ends = found->second;
-  ends.in_range += in_range ? 1 : 0;
-  if (is_send && ends.sends++ == 0) {
-    ends.sent_ns = event.begin_ns;
-    ends.sent_bytes = event.bytes;
-  }
-  if (!is_send && ends.receives++ == 0) {
-    ends.received_ns = event.end_ns;
-    ends.received_bytes = event.bytes;
-  }
+  const auto [found, is_new] = numbered_.try_emplace(key);
+  if (is_new) found->second.is_of_partners = is_partner;
+  End& end = is_send ? found->second.send : found->second.receive;
+  end.in_range += in_range ? 1 : 0;
+  if (end.count++ != 0) return;
+  end.bytes = event.bytes;
+  end.request = is_send ? 0 : event.request;
+  end.call = {event.begin_ns, event.end_ns, event.thread};
 }
 
 std::vector<MissingEnds> MessagePairs::missing() const {
   std::map<std::pair<bool, Rank>, MissingEnds> missing;
   for (const auto& [key, ends] : numbered_) {
-    if (ends.in_range == 0 || ends.sends + ends.receives != 1) continue;
-    const bool has_send = ends.sends == 1;
-    const Nanos at_ns = has_send ? ends.sent_ns : ends.received_ns;
+    if (ends.in_range() == 0 || ends.send.count + ends.receive.count != 1) continue;
+    const bool has_send = ends.send.count == 1;
+    const Nanos at_ns = has_send ? ends.send.call.begin_ns : ends.receive.call.end_ns;
     const Rank rank = has_send ? key.destination : key.source;
     const auto [found, is_new] = missing.try_emplace({has_send, rank});
     MissingEnds& of_rank = found->second;
@@ -86,9 +90,56 @@ std::vector<MissingEnds> MessagePairs::missing() const {
 }
 
 bool MessagePairs::belongs(const Ends& ends) const {
-  if (ends.in_range != 0) return true;
-  return ends.sends == 1 && ends.receives == 1 && ends.sent_ns < begin_ns_ &&
-         ends.received_ns >= end_ns_;
+  if (ends.in_range() != 0) return true;
+  return !ends.is_of_partners && ends.is_pair() && ends.send.call.begin_ns < begin_ns_ &&
+         ends.receive.call.end_ns >= end_ns_;
+}
+
+/// The call in which an end got its number, as far as it is known. `posts_` is sorted.
+MessagePairs::Call MessagePairs::numbered_in(Rank rank, const End& end) const {
+  if (end.request == 0) return end.call;
+  // Requests are used again: the last post before the receive ended is the one.
+  const auto next = std::ranges::upper_bound(
+      posts_, std::tuple(rank, end.request, end.call.end_ns), {},
+      [](const Post& post) { return std::tuple(post.rank, post.request, post.call.begin_ns); });
+  if (next == posts_.begin()) return end.call;
+  const Post& post = *std::prev(next);
+  return post.rank == rank && post.request == end.request ? post.call : end.call;
+}
+
+void MessagePairs::find_ambiguous() {
+  std::ranges::sort(posts_, {}, [](const Post& post) {
+    return std::tuple(post.rank, post.request, post.call.begin_ns);
+  });
+  struct Use {
+    std::pair<bool, MessageKey> side;  // The number of the key is 0.
+    Call call;
+    End* end;
+  };
+  std::vector<Use> uses;
+  for (auto& [key, ends] : numbered_) {
+    MessageKey channel = key;
+    channel.number = 0;
+    if (ends.send.count != 0) uses.push_back({{true, channel}, ends.send.call, &ends.send});
+    if (ends.receive.count == 0) continue;
+    const Call call = numbered_in(key.destination, ends.receive);
+    uses.push_back({{false, channel}, call, &ends.receive});
+  }
+  std::ranges::sort(uses, {},
+                    [](const Use& use) { return std::tuple(use.side, use.call.begin_ns); });
+  // Calls of one thread do not overlap. So in a group of calls without a gap between them, each
+  // call overlaps with one of another thread, unless all are of the same thread.
+  for (auto first = uses.begin(); first != uses.end();) {
+    Nanos until_ns = first->call.end_ns;
+    bool has_threads = false;
+    auto next = std::next(first);
+    for (; next != uses.end() && next->side == first->side && next->call.begin_ns < until_ns;
+         ++next) {
+      until_ns = std::max(until_ns, next->call.end_ns);
+      has_threads |= next->call.thread != first->call.thread;
+    }
+    for (; first != next; ++first) first->end->is_ambiguous = has_threads;
+  }
 }
 
 void MessagePairs::finish(std::uint64_t limit, const std::function<Nanos(Rank, Rank)>& clocks_apart,
@@ -96,33 +147,37 @@ void MessagePairs::finish(std::uint64_t limit, const std::function<Nanos(Rank, R
   auto& messages = timeline.messages;
   messages = std::move(unnumbered_);
   timeline.unpaired = messages.size();
+  find_ambiguous();
   for (const auto& [key, ends] : numbered_) {
     if (!belongs(ends)) continue;
     Timeline::Message message;
     message.source = key.source;
     message.destination = key.destination;
-    message.bytes = std::max(ends.sent_bytes, ends.received_bytes);
+    message.bytes = std::max(ends.send.bytes, ends.receive.bytes);
     message.tag = tag_of(key.tag);
     message.comm = comm_of(key.comm);
-    if (ends.sends == 1 && ends.receives == 1) {
+    const Nanos sent_ns = ends.send.call.begin_ns, received_ns = ends.receive.call.end_ns;
+    if (ends.is_pair()) {
       const Nanos apart = clocks_apart(key.source, key.destination);
-      if (saturating_subtract(ends.sent_ns, ends.received_ns) > apart) {
+      if (saturating_subtract(sent_ns, received_ns) > apart) {
         ++timeline.backwards;
         continue;
       }
-      message.sent_ns = ends.sent_ns;
-      message.received_ns = ends.received_ns;
+      message.sent_ns = sent_ns;
+      message.received_ns = received_ns;
       messages.push_back(message);
       continue;
     }
-    timeline.unpaired += ends.in_range;
-    if (ends.sends != 0) {
-      message.sent_ns = ends.sent_ns;
+    timeline.unpaired += ends.in_range();
+    if (ends.send.in_range != 0) {
+      message.bytes = ends.send.bytes;
+      message.sent_ns = sent_ns;
       messages.push_back(message);
     }
-    if (ends.receives != 0) {
+    if (ends.receive.in_range != 0) {
+      message.bytes = ends.receive.bytes;
       message.sent_ns = std::nullopt;
-      message.received_ns = ends.received_ns;
+      message.received_ns = received_ns;
       messages.push_back(message);
     }
   }
@@ -138,12 +193,13 @@ void MessagePairs::finish(std::uint64_t limit, const std::function<Nanos(Rank, R
     messages.resize(limit);
   }
   std::ranges::sort(messages, {}, order);
-  numbered_.clear();
+  clear();
 }
 
 void MessagePairs::clear() {
   numbered_.clear();
   unnumbered_.clear();
+  posts_.clear();
 }
 
 }  // namespace xylem::storage

@@ -42,7 +42,8 @@ class RunView {
   /// Returns the scope of the whole run. It says, for example, whether the run has ended.
   Result<Scope> scope();
   /// Overview and findings name waits by the wait states that use_waits() has got, else by the
-  /// estimate: they never read the events. run_findings.h says why.
+  /// estimate: they do not compute wait states. run_findings.h says why. To see whether ranks
+  /// compute in turn, findings may read events: of a run with many, only some from its middle.
   Result<Overview> overview();
   Result<RunFindings> findings();
   Result<RankGrid> ranks(const RankGridQuery& query);

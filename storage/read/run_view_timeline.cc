@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "storage/call_roles.h"
 #include "storage/read/chunk_reads_internal.h"
 #include "storage/read/densities_internal.h"
 #include "storage/read/message_pairs_internal.h"
@@ -34,13 +35,17 @@ bool is_longer(const Found& a, const Found& b) {
          std::tuple(duration(b), a.event.begin_ns, a.rank);
 }
 
+struct OfRank {
+  std::int64_t process = 0, leaf = 0;
+};
+
 /// The processes of a world by rank. Several may have the same rank.
-std::multimap<Rank, std::int64_t> processes_by_rank(ViewReader& reader, WorldId world) {
-  std::multimap<Rank, std::int64_t> processes;
+std::multimap<Rank, OfRank> processes_by_rank(ViewReader& reader, WorldId world) {
+  std::multimap<Rank, OfRank> processes;
   for (const auto& row :
-       reader.inquiry.ask("SELECT rank, id FROM process WHERE rank IS NOT NULL AND world = " +
+       reader.inquiry.ask("SELECT rank, id, leaf FROM process WHERE rank IS NOT NULL AND world = " +
                           std::to_string(raw(world)))) {
-    processes.emplace(id_of<Rank>(row[0]), integer_of(row[1]));
+    processes.emplace(id_of<Rank>(row[0]), OfRank{integer_of(row[1]), integer_of(row[2])});
   }
   return processes;
 }
@@ -129,8 +134,10 @@ class CallReader {
       for (auto process = first; process != last; ++process) {
         for (const std::string& condition : places_of(missing)) {
           reads_.read(
-              process->second, condition,
-              [&](const wire::Event& event) { pairs_.take_partner(missing.rank, event); },
+              process->second.process, condition,
+              [&](const wire::Event& event) {
+                pairs_.take_partner(missing.rank, event, posts(event, process->second.leaf));
+              },
               kMaxPartnerChunks);
         }
       }
@@ -192,7 +199,9 @@ class CallReader {
     const bool meets = event.begin_ns < range_.end_ns &&
                        (event.end_ns > range_.begin_ns || event.begin_ns >= range_.begin_ns);
     // If there are too many calls, the answer has no messages.
-    if (has_messages_ && in_all_ <= limit_) pairs_.take(member.rank, event, meets);
+    if (has_messages_ && in_all_ <= limit_) {
+      pairs_.take(member.rank, event, meets, posts(event, member.leaf));
+    }
     if (!meets || event.kind == wire::kKindCompletion) return;
     if (++in_all_ == limit_ + 1) pairs_.clear();
     Nanos& newest = newest_ends_[{member.rank, event.thread}];
@@ -203,6 +212,13 @@ class CallReader {
     const auto last = found_.begin() + static_cast<std::ptrdiff_t>(kept_);
     std::nth_element(found_.begin(), last, found_.end(), is_longer);
     found_.erase(last, found_.end());
+  }
+
+  bool posts(const wire::Event& event, std::int64_t leaf) {
+    constexpr std::uint8_t kEnds = wire::kEventSend | wire::kEventReceive;
+    if (event.request == 0 || (event.flags & kEnds) != 0) return false;
+    const auto& function = reader_.function(reads_.function_of(event, leaf));
+    return role_of(function.name, function.function_class) == CallRole::kPost;
   }
 
   // The record of sampled calls in the range may be after the range.

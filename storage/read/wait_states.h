@@ -31,8 +31,8 @@
 // MPI_Waitsome says this only of receives. So the sends and collectives that its thread has posted,
 // and that are not known to be completed by another call, are charged in the same way: only for
 // time that the receives do not explain, if the call lasted until the other rank came, and messages
-// of less than 1 KiB do not count. If a thread has more than 256 such requests, they are not
-// considered.
+// of less than 1 KiB do not count. If the threads of a process together have more than 256 such
+// requests, none of them is considered.
 //
 // A probe waits for the message of the next receive on its channel that is posted after it.
 //
@@ -44,11 +44,11 @@
 // waiting for the last cause here, because its message is on its way. The time in which a thread
 // computes is its own, also if it began to compute late because of another rank.
 //
-// Not analysed: persistent collectives, MPI_Iscan, MPI_Iexscan and collectives on neighbours, and
-// the waits for them; MPI_Isendrecv; partitioned communication; MPI_Scan, MPI_Exscan and
-// collectives on neighbours. Calls that are not analysed are counted, see WaitCoverage. MPI_Test
-// and MPI_Iprobe do not block, so their time is not waiting time here, although a loop of them may
-// wait.
+// Not analysed: scan, exscan and collectives on neighbours, blocking or not; persistent
+// collectives; the waits for any of these; rooted collectives on intercommunicators; MPI_Isendrecv;
+// partitioned communication; waits for requests that are not known. Calls that are not analysed are
+// counted, see WaitCoverage. MPI_Test and MPI_Iprobe do not block, so their time is not waiting
+// time here, although a loop of them may wait.
 
 #include <array>
 #include <cstdint>

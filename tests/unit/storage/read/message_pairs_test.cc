@@ -81,6 +81,93 @@ TEST(MessagePairs, ANumberThatOccursTwiceOnOneSideIsNotGuessed) {
   }
 }
 
+/// Sends or receives 0 and 1 by threads 0 and `thread`; the second begins at `second_ns`.
+Timeline of_threads(std::uint32_t thread, Nanos second_ns, bool are_sends) {
+  MessagePairs pairs(0, 1000);
+  for (const std::uint32_t number : {0u, 1u}) {
+    for (const bool is_send : {true, false}) {
+      const Nanos one_thread_ns = (is_send ? 20 : 500) + 20 * static_cast<Nanos>(number);
+      const bool has_threads = is_send == are_sends && number == 1;
+      wire::Event event = end_of(is_send ? kNumberedSend : kNumberedReceive, is_send ? 1 : 0,
+                                 number, has_threads ? second_ns : one_thread_ns);
+      if (has_threads) event.thread = thread;
+      pairs.take(Rank{is_send ? 0u : 1u}, event, true);
+    }
+  }
+  return finished(pairs);
+}
+
+TEST(MessagePairs, ThreadsThatOverlapOnAChannelHaveNoArrows) {
+  for (const auto& [are_sends, overlapping_ns] : {std::pair{true, 29}, {true, 15}, {false, 509}}) {
+    const Timeline timeline = of_threads(1, overlapping_ns, are_sends);
+    EXPECT_EQ(timeline.unpaired, 4u);
+    ASSERT_THAT(timeline.messages, SizeIs(4));
+    for (const Timeline::Message& message : timeline.messages) {
+      EXPECT_FALSE(message.sent_ns && message.received_ns);
+    }
+    const Timeline of_one = of_threads(0, overlapping_ns, are_sends);
+    EXPECT_EQ(of_one.unpaired, 0u) << "one thread numbers in the order of its calls";
+    EXPECT_THAT(of_one.messages, SizeIs(2));
+  }
+}
+
+TEST(MessagePairs, ThreadsOneAfterTheOtherHaveArrows) {
+  for (const auto& [are_sends, second_ns] : {std::pair{true, 30}, {false, 510}}) {
+    const Timeline timeline = of_threads(1, second_ns, are_sends);
+    EXPECT_EQ(timeline.unpaired, 0u);
+    EXPECT_THAT(timeline.messages, SizeIs(2));
+  }
+}
+
+TEST(MessagePairs, OfThreadsOnlyTheSameSideOfAChannelCounts) {
+  MessagePairs pairs(0, 1000);
+  for (const std::int32_t peer : {1, 2}) {
+    wire::Event send = end_of(kNumberedSend, peer, 0, 100);
+    send.thread = static_cast<std::uint32_t>(peer);
+    pairs.take(Rank{0}, send, true);
+    pairs.take(Rank{static_cast<std::uint32_t>(peer)}, end_of(kNumberedReceive, 0, 0, 105), true);
+  }
+  EXPECT_EQ(finished(pairs).unpaired, 0u);
+}
+
+TEST(MessagePairs, APartnerThatOverlapsWithAnotherThreadIsNone) {
+  MessagePairs pairs(0, 50);
+  pairs.take(Rank{0}, end_of(kNumberedSend, 1, 0, 20), true);
+  pairs.take_partner(Rank{1}, end_of(kNumberedReceive, 0, 0, 500));
+  wire::Event other = end_of(kNumberedReceive, 0, 1, 505);
+  other.thread = 1;
+  pairs.take_partner(Rank{1}, other);
+  const Timeline timeline = finished(pairs);
+  EXPECT_EQ(timeline.unpaired, 1u);
+  ASSERT_THAT(timeline.messages, SizeIs(1));
+  EXPECT_EQ(timeline.messages[0].received_ns, std::nullopt);
+}
+
+// The numbers are given when receives are posted, not when they are completed.
+TEST(MessagePairs, AReceiveCountsFromItsPost) {
+  for (const auto& [second_post_ns, unpaired] : {std::pair{115, 0u}, {105, 4u}}) {
+    MessagePairs pairs(0, 1000);
+    for (const std::uint32_t number : {0u, 1u}) {
+      const Nanos post_ns = number == 0 ? 100 : second_post_ns;
+      pairs.take(Rank{0}, end_of(kNumberedSend, 1, number, 100 + 20 * number), true);
+      wire::Event receive = end_of(kNumberedReceive, 0, number, 500);
+      receive.thread = number;
+      receive.request = 77 + number;
+      pairs.take(Rank{1}, receive, true);
+      // The value of the request was used before, and will be used again.
+      for (const Nanos at_ns : {Nanos{50}, post_ns, Nanos{600}}) {
+        wire::Event post;
+        post.begin_ns = at_ns;
+        post.end_ns = at_ns + 10;
+        post.thread = number;
+        post.request = receive.request;
+        pairs.take(Rank{1}, post, true, true);
+      }
+    }
+    EXPECT_EQ(finished(pairs).unpaired, unpaired);
+  }
+}
+
 TEST(MessagePairs, OtherTagsCommunicatorsAndDirectionsAreOtherChannels) {
   wire::Event tag = end_of(kNumberedReceive, 0, 0, 200);
   tag.tag = 2;

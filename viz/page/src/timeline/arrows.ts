@@ -13,6 +13,8 @@ export interface Arrow {
   readonly message: Message;
   /** The part of the line that is on the plot. */
   readonly line: Segment;
+  /** The end of the line is where the message is received, not the edge of the plot. */
+  readonly endsHere: boolean;
 }
 
 export interface Arrows {
@@ -27,8 +29,11 @@ export function arrowsOf(scene: Scene, view: Viewport, width: number, height: nu
   const found: Arrow[] = [];
   for (const message of scene.answer.messages) {
     if (message.source === message.destination) continue;
-    const line = clip(lineOf(view, message, width, height), width, height);
-    if (line !== null) found.push({ message, line });
+    const whole = lineOf(view, message, width, height);
+    const line = clip(whole, width, height);
+    if (line === null) continue;
+    const endsHere = whole.x2 >= 0 && whole.x2 <= width && whole.y2 >= 0 && whole.y2 <= height;
+    found.push({ message, line, endsHere });
   }
   const inView = found.length;
   if (inView > kMaxArrows) found.sort((a, b) => b.message.bytes - a.message.bytes).splice(kMaxArrows);

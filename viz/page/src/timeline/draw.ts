@@ -195,8 +195,8 @@ function drawMessages(canvas: Canvas, width: number, height: number, picture: Pi
   if (inView > shown.length) canvas.globalAlpha = 0.35;
   const ends = new Path2D();
   canvas.beginPath();
-  for (const { message, line } of shown) {
-    if (isPaired(message)) trace(canvas, line);
+  for (const { message, line, endsHere } of shown) {
+    if (isPaired(message)) trace(canvas, line, endsHere);
     else traceStub(ends, line, message.sent_ns === null);
   }
   canvas.lineWidth = 1;
@@ -207,7 +207,7 @@ function drawMessages(canvas: Canvas, width: number, height: number, picture: Pi
   canvas.globalAlpha = 1;
   if (hovered !== null && "sent_ns" in hovered && isPaired(hovered)) {
     canvas.beginPath();
-    trace(canvas, lineOf(view, hovered, width, height));
+    trace(canvas, lineOf(view, hovered, width, height), true);
     canvas.lineWidth = 3;
     canvas.strokeStyle = theme.accent;
     canvas.stroke();
@@ -223,12 +223,12 @@ function traceStub(path: Path2D, { x1, y1, x2, y2 }: Segment, isSendUnknown: boo
   path.arc(x, y, 3.5, 0, 2 * Math.PI);
 }
 
-/** A line with an arrow head at its end. */
-function trace(canvas: Canvas, { x1, y1, x2, y2 }: Segment): void {
+/** A line, with an arrow head at its end if `hasHead`. */
+function trace(canvas: Canvas, { x1, y1, x2, y2 }: Segment, hasHead: boolean): void {
   canvas.moveTo(x1, y1);
   canvas.lineTo(x2, y2);
   const length = Math.hypot(x2 - x1, y2 - y1);
-  if (length < 12) return;
+  if (!hasHead || length < 12) return;
   const [across, down] = [(x2 - x1) / length, (y2 - y1) / length];
   canvas.moveTo(x2 - 7 * across - 3 * down, y2 - 7 * down + 3 * across);
   canvas.lineTo(x2, y2);

@@ -203,6 +203,15 @@ test("of too many messages the largest have a line, wherever they are", () => {
   assert.equal(messageAt(scene, view, { x: 2, y: 50, ...point }), null, "what has no line is not found");
 });
 
+test("an arrow ends where its message is received only if this is on the plot", () => {
+  const message = { source: 0, destination: 1, sent_ns: 10, received_ns: 100, bytes: 8, tag: 1, comm: 0 };
+  const scene = sceneOf(answer([], { messages: [message] }));
+  for (const [endNs, endsHere] of [[200, true], [50, false]] as const) {
+    const { shown } = arrowsOf(scene, { ...view, endNs }, 100, 100);
+    assert.deepEqual(shown.map((one) => one.endsHere), [endsHere]);
+  }
+});
+
 test("a message belongs to the call that sent it and to the one that received it", () => {
   const message = { source: 0, destination: 1, sent_ns: 100, received_ns: 300, bytes: 8, tag: 1, comm: 0 };
   assert.ok(isOf(message, call(0, 100, 150)));
@@ -333,7 +342,7 @@ test("what is said of messages that are drawn, and of those that cannot be drawn
   assert.ok(text({ backwards: 1 }).some((one) => one.includes("1 message would go back in time")));
   assert.ok(!text({}).some((one) => one.includes("messages")));
   const message = { source: 0, destination: 1, sent_ns: 1, received_ns: 2, bytes: 8, tag: 1, comm: 0 };
-  const shown = [{ message, line: { x1: 0, y1: 0, x2: 1, y2: 1 } }];
+  const shown = [{ message, line: { x1: 0, y1: 0, x2: 1, y2: 1 }, endsHere: true }];
   assert.ok(text({}, { shown, inView: 1 }).some((one) => one.includes("1 message has a line.")));
   assert.ok(text({}, { shown, inView: 3 }).some((one) => one.includes("The 1 largest of 3 messages have a line.")));
   assert.ok(!text({}, { shown: [], inView: 0 }).some((one) => one.includes("line")));

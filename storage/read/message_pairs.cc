@@ -85,6 +85,7 @@ std::vector<MissingEnds> MessagePairs::missing() const {
     of_rank.latest_ns = std::max(of_rank.latest_ns, at_ns);
   }
   std::vector<MissingEnds> list;
+  list.reserve(missing.size());
   for (const auto& [key, of_rank] : missing) list.push_back(of_rank);
   return list;
 }

@@ -99,9 +99,10 @@ class Search {
   /// Opens the chunks that overlap [begin_ns, end_ns).
   void read(Nanos begin_ns, Nanos end_ns) {
     reads_.allow(kAnyNumber * kChunkEvents);
-    for (const auto& [process, member] : members_) {
+    for (const auto& entry : members_) {
+      const auto& member = entry.second;
       reads_.read(
-          process, meeting(begin_ns, end_ns),
+          entry.first, meeting(begin_ns, end_ns),
           [&](const wire::Event& event) {
             if (event.begin_ns < range_.begin_ns || event.begin_ns >= range_.end_ns) return;
             const std::int64_t function = reads_.function_of(event, member.leaf);
@@ -128,9 +129,9 @@ class Search {
       return std::tie(call.begin_ns, call.rank, call.thread, call.end_ns, call.function);
     };
     std::ranges::stable_sort(calls, {}, order);
-    const auto rest = std::ranges::unique(
-        calls, [&](const auto& a, const auto& b) { return order(a) == order(b); });
-    calls.erase(rest.begin(), rest.end());
+    calls.erase(std::unique(calls.begin(), calls.end(),
+                            [&](const auto& a, const auto& b) { return order(a) == order(b); }),
+                calls.end());
   }
 
   // Keeps one call more than wanted: it says where the searched part ends. Calls that are found

@@ -288,7 +288,7 @@ std::shared_ptr<const WaitStates> KeptWaitStates::get(Connection& connection) {
   return states_;
 }
 
-int register_wait_tables(sqlite3* database, std::shared_ptr<KeptWaitStates> kept) {
+int register_wait_tables(sqlite3* database, const std::shared_ptr<KeptWaitStates>& kept) {
   int code = register_row_table(
       database, "message",
       "CREATE TABLE message(world INTEGER, comm INTEGER, tag INTEGER, source INTEGER,"

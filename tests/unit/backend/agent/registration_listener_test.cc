@@ -36,12 +36,12 @@ bool host_table_is_full = false;
 }  // namespace
 
 // Replaces the function of the C library in this program.
-extern "C" int accept4(int socket, sockaddr* address, socklen_t* size, int flags) {
+extern "C" int accept4(int fd, sockaddr* addr, socklen_t* addr_len, int flags) {
   if (host_table_is_full) {
     errno = ENFILE;
     return -1;
   }
-  return static_cast<int>(::syscall(SYS_accept4, socket, address, size, flags));
+  return static_cast<int>(::syscall(SYS_accept4, fd, addr, addr_len, flags));
 }
 
 namespace xylem::backend {
@@ -91,8 +91,11 @@ class RegistrationListenerTest : public ::testing::Test {
   void take_descriptors() {
     const rlimit few{128, limit_.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
-    for (UniqueFd filler(::dup(0)); filler; filler.reset(::dup(0)))
+    while (true) {
+      UniqueFd filler(::dup(0));
+      if (!filler) break;
       fillers_.push_back(std::move(filler));
+    }
     ASSERT_EQ(errno, EMFILE);
   }
   void give_descriptors_back() {

@@ -9,8 +9,6 @@
 namespace xylem::storage {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr std::uint8_t kNumberedSend = wire::kEventSend | wire::kEventNumbered;

@@ -22,7 +22,7 @@ constexpr FunctionId kBarrierId{2};
 
 class WaitTablesTest : public StoredRun {
  protected:
-  WaitTablesTest() : StoredRun() {
+  WaitTablesTest() {
     // One leaf for each rank, so each has clocks and chunks of its own.
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       wire::Registration registration;

@@ -36,10 +36,12 @@ class PageFindings(PageTest):
         page = self.open(server, "overview")
         page.wait("document.querySelector('#overtime:not([hidden]) canvas') !== null", "the map is drawn")
         grid = server.get("ranks", value="mpi", columns=160, rows=64)
-        time = sum(row["cells"][-1] for row in grid["rows"])
-        begin = grid["scope"]["begin_ns"] + (grid["columns"] - 1) * grid["slot_ns"]
-        self.assertEqual(time, store.value(f"SELECT sum(time_ns) FROM profile_window WHERE begin_ns >= {begin}"))
-        watched = sum([ns for count, ns in row["watched"] for _ in range(count)][-1] for row in grid["rows"])
+        slots = [[ns for count, ns in row["watched"] for _ in range(count)] for row in grid["rows"]]
+        newest = max(at for at in range(grid["columns"]) if any(row[at] for row in slots))
+        time, watched = sum(row["cells"][newest] for row in grid["rows"]), sum(row[newest] for row in slots)
+        begin = grid["scope"]["begin_ns"] + newest * grid["slot_ns"]
+        self.assertEqual(time, store.value("SELECT coalesce(sum(time_ns), 0) FROM profile_window"
+                                           f" WHERE begin_ns >= {begin} AND begin_ns < {begin + grid['slot_ns']}"))
         share = f"{100 * time / watched:.1f} %"
         page.wait(f"document.querySelector('#overtime [data-value=reading]')?.innerText.startsWith('{share}')",
                   "the newest share stands above the chart", 30)

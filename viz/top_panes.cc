@@ -248,15 +248,13 @@ void add_wait_states(const storage::WaitSummary& waits, const RankFilter& only, 
   for (const storage::WaitState& wait : waits.rows) {
     if (!only.includes(wait.rank) && !(wait.cause_rank && only.includes(*wait.cause_rank)))
       continue;
-    std::string why = wait_kind_name(wait.kind);
-    std::replace(why.begin(), why.end(), '_', ' ');
     table.rows.push_back({{std::to_string(raw(wait.world))},
                           {std::to_string(raw(wait.rank)), Look::kStrong},
                           {rank_text(wait.cause_rank), Look::kStrong},
                           {duration_text(wait.time_ns)},
                           {"", Look::kBar, share_of(static_cast<double>(wait.time_ns), max)},
                           {count_text(wait.calls)},
-                          {std::move(why)},
+                          {wait_kind_words(wait.kind)},
                           {wait.function}});
   }
 }

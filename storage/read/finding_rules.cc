@@ -16,17 +16,11 @@ namespace {
 
 /// Ranks may compute in turn if about one of them computes at a time, and all compute about as
 /// long.
-constexpr double kLeastInTurn = 0.3, kMostInTurn = 1.5, kEvenLoad = 0.5;
-constexpr std::uint64_t kLeastRanksInTurn = 3;
+constexpr double kMinInTurn = 0.3, kMaxInTurn = 1.5, kEvenLoad = 0.5;
+constexpr std::uint64_t kMinRanksInTurn = 3;
 /// While any rank computes, several may compute at once for at most this part of the time that
 /// chance would give. The same rank may compute for at most this part of the time with one rank.
 constexpr double kOfChance = 1.0 / 3, kMaxOfOneRank = 0.6;
-
-std::string about(bool estimated) { return estimated ? "~" : ""; }
-
-double share_of(double part, double whole) {
-  return whole <= 0 ? 0 : std::clamp(part / whole, 0.0, 1.0);
-}
 
 double above_mean(const WorldEfficiency& world) {
   return static_cast<double>(world.max_useful_ns) - world.mean_useful_ns;
@@ -179,7 +173,7 @@ std::optional<Costly> find_communicators(const Activity& activity, const Finding
 
 bool may_compute_in_turn(const WorldEfficiency& world) {
   const double at_once = world.parallel() * static_cast<double>(world.ranks);
-  return world.ranks >= kLeastRanksInTurn && at_once >= kLeastInTurn && at_once <= kMostInTurn &&
+  return world.ranks >= kMinRanksInTurn && at_once >= kMinInTurn && at_once <= kMaxInTurn &&
          world.load_balance() >= kEvenLoad;
 }
 

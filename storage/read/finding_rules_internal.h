@@ -3,6 +3,8 @@
 // Findings of a world that need more than its efficiency: imbalances that move, ranks that compute
 // in turn, the mapping of ranks to hosts, communicators.
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "storage/read/findings.h"
@@ -14,6 +16,14 @@ struct Costly {
   double cost = 0;
   Finding finding;
 };
+
+/// 0 to 1; 0 if there is no whole.
+inline double share_of(double part, double whole) {
+  return whole <= 0 ? 0 : std::clamp(part / whole, 0.0, 1.0);
+}
+
+/// What stands before an estimated number.
+inline std::string about(bool estimated) { return estimated ? "~" : ""; }
 
 /// The share of T by which the slowest rank of each slice is above the mean, summed over the
 /// slices; 0 if the slices are unknown.

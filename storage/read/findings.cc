@@ -27,12 +27,6 @@ constexpr double kNearlyAll = 0.95;
 /// From this share on, all waits count as analysed.
 constexpr double kCompleteCoverage = 0.995;
 
-double share_of(double part, double whole) {
-  return whole <= 0 ? 0 : std::clamp(part / whole, 0.0, 1.0);
-}
-
-std::string about(bool estimated) { return estimated ? "~" : ""; }
-
 /// The ranks of one world.
 struct WorldRanks {
   std::vector<const RankActivity*> ranks;

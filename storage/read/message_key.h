@@ -1,6 +1,7 @@
 #pragma once
 
-// What a message is known by. Its send and its receive have the same key.
+// What a message is known by, and which events are its ends. Its send and its receive have the same
+// key.
 
 #include <compare>
 #include <cstddef>
@@ -36,5 +37,15 @@ struct MessageKeyHash {
     return static_cast<std::size_t>(mixed ^ mixed >> 31);
   }
 };
+
+/// True if the event says which rank it sends to.
+inline bool sends(const wire::Event& event) {
+  return (event.flags & wire::kEventSend) != 0 && event.peer >= 0;
+}
+
+/// True if the event says which rank it has received from.
+inline bool receives(const wire::Event& event) {
+  return (event.flags & wire::kEventReceive) != 0 && event.peer >= 0;
+}
 
 }  // namespace xylem::storage

@@ -27,13 +27,12 @@ std::optional<ProcessIndex> MessageMatcher::find(WorldId world, Rank rank) const
 void MessageMatcher::add(ProcessIndex index, const wire::Event& event, bool posts,
                          std::uint64_t call) {
   Process& process = processes_[index];
-  const bool sends = (event.flags & wire::kEventSend) != 0 && event.peer >= 0;
-  const bool receives = (event.flags & wire::kEventReceive) != 0 && event.peer >= 0;
-  if (posts && !sends && !receives && event.request != 0) {
+  const bool is_send = sends(event), is_receive = receives(event);
+  if (posts && !is_send && !is_receive && event.request != 0) {
     process.posts[event.request] = {event.begin_ns, event.end_ns, event.thread};
     return;
   }
-  if (!sends && !receives) return;
+  if (!is_send && !is_receive) return;
   MessageHalf half;
   half.begin_ns = event.begin_ns;
   half.end_ns = event.end_ns;
@@ -46,15 +45,15 @@ void MessageMatcher::add(ProcessIndex index, const wire::Event& event, bool post
   half.number = event.number;
   half.thread = half.posting_thread = event.thread;
   half.function = event.function;
-  half.is_send = sends;
+  half.is_send = is_send;
   half.is_numbered = (event.flags & wire::kEventNumbered) != 0;
   const Rank peer{static_cast<std::uint32_t>(event.peer)};
-  half.source = sends ? process.rank : peer;
-  half.destination = sends ? peer : process.rank;
+  half.source = is_send ? process.rank : peer;
+  half.destination = is_send ? peer : process.rank;
   Post numbered_in{event.begin_ns, event.end_ns, event.thread};
-  if (receives && event.request == 0) {
+  if (is_receive && event.request == 0) {
     half.posted_ns = event.begin_ns;
-  } else if (receives) {
+  } else if (is_receive) {
     const auto post = process.posts.find(event.request);
     if (post != process.posts.end()) {
       // A request of a later post with the same value belongs to another message.

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <utility>
 
+#include "storage/read/message_key.h"
 #include "storage/read/wait_analysis_internal.h"
 
 namespace xylem::storage {
@@ -19,12 +20,6 @@ constexpr std::size_t kMaxProbes = 64;
 constexpr std::uint32_t kCommSelf = 1;
 
 bool is_numbered(const wire::Event& event) { return (event.flags & wire::kEventNumbered) != 0; }
-bool sends(const wire::Event& event) {
-  return (event.flags & wire::kEventSend) != 0 && event.peer >= 0;
-}
-bool receives(const wire::Event& event) {
-  return (event.flags & wire::kEventReceive) != 0 && event.peer >= 0;
-}
 std::optional<Rank> rank_of(std::int32_t peer) {
   return peer < 0 ? std::nullopt : std::optional(Rank{static_cast<std::uint32_t>(peer)});
 }

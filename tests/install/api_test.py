@@ -65,7 +65,14 @@ class InstalledApi(unittest.TestCase):
         cls.own.cleanup()
 
     def tearDown(self):
-        self.assertEqual(processes_of(self.folder), [], "processes are left")
+        self.assert_all_end()
+
+    def assert_all_end(self):
+        """The tree's processes end because the tree is closed: long before they would give up looking for it (60 s)."""
+        deadline = time.monotonic() + 30
+        while left := processes_of(self.folder):
+            self.assertLess(time.monotonic(), deadline, f"processes are left: {left}")
+            time.sleep(0.05)
 
     def build(self, source, name, *more):
         run("cmake", "-S", source, "-B", self.folder / name, f"-DCMAKE_PREFIX_PATH={self.prefix}", *more, env=self.compiler)
@@ -174,7 +181,9 @@ class InstalledApi(unittest.TestCase):
             self.skipTest("no MPI for C++ programs")
         xylem, store, config = self.prefix / "bin/xylem", self.folder / "energy.db", self.folder / "energy.toml"
         config.write_text('[stream.energy]\naggregation = "sum"\n')
-        root = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        # An Open MPI that makes the same folder in /tmp as another one at the same moment fails.
+        root = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                "TMPDIR": str(self.folder)}
         run(xylem, "run", "--config", config, "--store", store, "--", "mpirun", "-n", 2, energy, 200, env=root)
 
         def ask(sql):
@@ -196,13 +205,6 @@ class InstalledApi(unittest.TestCase):
         rows = run(built / "bench_tree", "start", "latency", "memory", "--leaves", 4, "--shape", "balanced:1x1")
         self.assertEqual([row.split()[0] for row in rows.splitlines()],
                          ["4", "start", "latency", "memory", "memory"])
-
-    def assert_all_end(self):
-        """The tree's processes end because the tree is closed: long before they would give up looking for it (60 s)."""
-        deadline = time.monotonic() + 30
-        while left := processes_of(self.folder):
-            self.assertLess(time.monotonic(), deadline, f"processes are left: {left}")
-            time.sleep(0.05)
 
     def test_every_example_prints_what_it_should(self):
         built = self.build_examples()

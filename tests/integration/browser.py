@@ -34,17 +34,18 @@ def why_not():
 
 
 class Browser:
-    """One page. Each call of Playwright's page is a method by its path: call("page.click", "nav a")."""
+    """Chromium, for all pages of a class of tests: it takes longer to start than most tests need it for."""
 
-    def __init__(self, profile):
-        # The profile's folder is the test's; Chromium keeps whatever it keeps there.
+    def __init__(self, folder):
+        # Chromium keeps whatever it keeps in that folder.
         self.process = subprocess.Popen(
-            ["node", str(SOURCE / "tests/integration/browser_driver.mjs"), str(PACKAGES), CHROMIUM, str(profile)],
+            ["node", str(SOURCE / "tests/integration/browser_driver.mjs"), str(PACKAGES), CHROMIUM],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
-            env={**os.environ, "HOME": str(profile)})
+            env={**os.environ, "HOME": str(folder), "TMPDIR": str(folder)})
+        self.pages = 0
 
-    def call(self, what, *arguments):
-        self.process.stdin.write(json.dumps({"call": what, "args": arguments}) + "\n")
+    def call(self, page, what, *arguments):
+        self.process.stdin.write(json.dumps({"page": page, "call": what, "args": arguments}) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
@@ -53,6 +54,42 @@ class Browser:
         if "error" in reply:
             raise AssertionError(f"{what}{arguments}: {reply['error']}")
         return reply["value"]
+
+    def open(self):
+        """A page, which shares no cookie, storage or cache with the others."""
+        self.pages += 1
+        self.call(self.pages, "open")
+        return Page(self, self.pages)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.stdin.close()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                pass
+        try:
+            # Chromium's processes are in the driver's session: whatever it has left goes.
+            os.killpg(self.process.pid, 9)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Page:
+    """Each call of Playwright's page is a method by its path: call("page.click", "nav a")."""
+
+    def __init__(self, browser, number):
+        self.browser, self.number, self.is_open = browser, number, True
+
+    def call(self, what, *arguments):
+        return self.browser.call(self.number, what, *arguments)
+
+    def close(self):
+        if self.is_open and self.browser.process.poll() is None:
+            self.call("close")
+        self.is_open = False
 
     def go(self, url):
         self.call("page.goto", url)
@@ -94,24 +131,21 @@ class Browser:
     def troubles(self):
         return self.call("troubles") + [f"foreign: {url}" for url in self.call("foreign")]
 
-    def close(self):
-        if self.process.poll() is None:
-            self.process.stdin.close()
-            try:
-                self.process.wait(20)
-            except subprocess.TimeoutExpired:
-                pass
-        try:
-            # Chromium's processes are in the driver's session: whatever it has left goes.
-            os.killpg(self.process.pid, 9)
-        except ProcessLookupError:
-            pass
-        self.process.wait()
-        self.process.stdout.close()
-
 
 class PageTest(WholeSystemTest):
     """Base of tests that look at the page."""
+
+    browser = None
+
+    @classmethod
+    def browser_of_class(cls):
+        """Started when it is wanted first, and anew if it has ended."""
+        if cls.browser is None or cls.browser.process.poll() is not None:
+            folder = tempfile.mkdtemp(prefix="xylem-test-")
+            cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+            cls.browser = Browser(folder)
+            cls.addClassCleanup(cls.browser.close)
+        return cls.browser
 
     def setUp(self):
         reason = why_not()
@@ -120,20 +154,19 @@ class PageTest(WholeSystemTest):
         super().setUp()
 
     def open(self, server, place="", expected=()):
-        """A browser on the page of a `Server`, at a place (what is behind '#/'). Troubles that are
+        """The page of a `Server` in a browser, at a place (what is behind '#/'). Troubles that are
         `expected`, as patterns, are none."""
-        profile = tempfile.mkdtemp(prefix="chromium-", dir=self.folder)
-        browser = Browser(profile)
-        self.addCleanup(browser.close)
-        self.addCleanup(functools.partial(self.check_troubles, browser, list(expected)))
+        page = self.browser_of_class().open()
+        self.addCleanup(page.close)
+        self.addCleanup(functools.partial(self.check_troubles, page, list(expected)))
         path, _, query = server.url.partition("?")
-        browser.go(f"{path}?{query}#/{place}")
-        browser.wait("document.querySelector('#view')?.childElementCount > 0", "the page has begun")
-        return browser
+        page.go(f"{path}?{query}#/{place}")
+        page.wait("document.querySelector('#view')?.childElementCount > 0", "the page has begun")
+        return page
 
-    def check_troubles(self, browser, expected):
+    def check_troubles(self, page, expected):
         # Tests end their servers before their pages, which may be asking; that they end well is told by their exit code.
         expected = [*expected, "ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE"]
-        if browser.process.poll() is None:
-            self.assertEqual([one for one in browser.troubles()
+        if page.is_open:
+            self.assertEqual([one for one in page.troubles()
                               if not any(re.search(pattern, one) for pattern in expected)], [])

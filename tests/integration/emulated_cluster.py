@@ -57,7 +57,9 @@ class EmulatedClusterTest(WholeSystemTest):
 
     def setUp(self):
         super().setUp()
-        self.env = environment(**self.cluster_variables)  # With the folder of this test in it.
+        # With the folder of this test in it. Hosts of other tests have the same names and the same /tmp, where two Open
+        # MPIs that make the same folder at the same moment fail.
+        self.env = environment(**self.cluster_variables, OMPI_MCA_orte_tmpdir_base=str(self.folder))
 
     @classmethod
     def hosts(cls):

@@ -70,9 +70,13 @@ class Slurm(SlurmClusterTest):
         """A job that runs until it is ended, with calls of all its ranks in the store already."""
         job = self.submit(prefix + self.xylem_run("srun", "--mpi=pmix", PROGRAMS / "behave.openmpi", "loop", "300"), "-N2", "-n2")
         live = LiveStore(self.folder / "run.db")
+
+        def has_begun():
+            self.assertNotIn("srun: error", self.output_of(job), "a rank has died")
+            return live.value("SELECT count(*) FROM account WHERE stored > 100") == 2
+
         try:
-            wait_until(lambda: live.value("SELECT count(*) FROM account WHERE stored > 100") == 2,
-                       "all ranks have stored calls")
+            wait_until(has_begun, "all ranks have stored calls")
         except AssertionError as late:
             self.fail(f"{late}\n{self.state_of(job)}")
         return job

@@ -41,7 +41,7 @@ class AlertsTest(WholeSystemTest):
 
     def test_the_rank_that_the_others_wait_for_is_told_of_by_name(self):
         config = self.configure(span="2s", imbalance=0.2, late=0.2)
-        store = self.run_job(mpirun("mpich", 4, "slow_rank", 8), "--config", config)
+        store = self.run_job(mpirun("openmpi", 4, "slow_rank", 8), "--config", config)
         rows = store.rows("SELECT * FROM alert WHERE kind = 'imbalance'")
         self.assertTrue(rows, store.rows("SELECT * FROM alert"))
         held_up = {}
@@ -62,7 +62,7 @@ class AlertsTest(WholeSystemTest):
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("alerts.toml:2: alerts: 'much' is not a share of time", refused.stderr)
         config = self.configure(imbalance="off", late="off", stalled="off", span="1s")
-        store = self.run_job(mpirun("mpich", 4, "slow_rank", 3), "--config", config)
+        store = self.run_job(mpirun("openmpi", 4, "slow_rank", 3), "--config", config)
         self.assertEqual(store.rows("SELECT * FROM alert"), [])
 
     def test_a_job_that_hangs_is_told_of_while_it_hangs(self):
@@ -115,7 +115,7 @@ class AlertsTest(WholeSystemTest):
             self.assertTrue(0.5 * of["lost"] < row["value"] <= of["lost"], (told, lost))
 
     def test_a_stopped_rank_is_told_of_until_it_goes_on(self):
-        self.start_job(mpirun("mpich", 4, "behave", "loop", 600), "--config", self.configure(span="2s", stalled="4s"))
+        self.start_job(mpirun("openmpi", 4, "behave", "loop", 600), "--config", self.configure(span="2s", stalled="4s"))
         pid = self.wait_for_alert("SELECT pid FROM rank WHERE rank = 2")[0]["pid"]
         os.kill(pid, signal.SIGSTOP)
         try:

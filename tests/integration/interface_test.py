@@ -73,7 +73,7 @@ class Interface(WholeSystemTest):
 
     def test_no_process_of_the_run_listens_on_another_network(self):
         job = self.start_alone("run", "--interface", "net2", "--test-size", "4", "--topology", "kary:2",
-                               "--store", "x.db", "--", *mpirun("mpich", 4, "behave", "loop", 6))
+                               "--store", "x.db", "--", *mpirun("openmpi", 4, "behave", "loop", 6))
         wait_until(lambda: len(self.listeners("commproc")) >= 2, "two communication processes listen")
         for program in ("frontend", "commproc"):
             for found in self.listeners(program):

@@ -88,7 +88,7 @@ class Notices(WholeSystemTest):
     def test_a_communication_process_that_cannot_start_says_why_at_the_front_end(self):
         done = subprocess.run(
             [self.broken_installation(), "run", "--store", "run.db", "--test-size", "4", "--topology", "kary:2", "--",
-             *mpirun("mpich", 4, "behave", "loop", 3)],
+             *mpirun("openmpi", 4, "behave", "loop", 3)],
             env=environment(), capture_output=True, text=True, timeout=DEADLINE, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         store = Store(self.folder / "run.db")

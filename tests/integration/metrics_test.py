@@ -64,7 +64,7 @@ class Prometheus:
 @unittest.skipUnless(shutil.which("prometheus") and shutil.which("promtool"), "prometheus is not installed")
 class Metrics(WholeSystemTest):
     def test_a_real_prometheus_has_the_numbers_of_sql(self):
-        store = self.run_job(mpirun("mpich", 4, "numbered", "ring", 300), "--detail", "trace")
+        store = self.run_job(mpirun("openmpi", 4, "numbered", "ring", 300), "--detail", "trace")
         token_file = self.folder / "token"
         server = Server(self, store.path, "--token-file", token_file)
         prometheus = Prometheus(self, server, token_file)

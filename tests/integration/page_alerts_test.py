@@ -10,8 +10,9 @@ from view_test import Server
 
 class PageAlerts(PageTest):
     def test_an_alert_is_that_of_sql_and_leads_to_its_place_on_the_timeline(self):
-        # Longer than the span over which an imbalance is judged.
-        store = self.run_job(mpirun("mpich", 4, "slow_rank", 14))
+        config = self.folder / "alerts.toml"
+        config.write_text('[alerts]\nspan = "2s"\n')
+        store = self.run_job(mpirun("openmpi", 4, "slow_rank", 5), "--config", config)
         wanted = store.rows("SELECT at_ns, kind, rank, text FROM alert ORDER BY at_ns")
         self.assertTrue(wanted, "a rank that computes longer than the others is told of")
         server = Server(self, store.path)

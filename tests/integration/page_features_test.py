@@ -69,7 +69,7 @@ class PageFeatures(PageTest):
         server.stop(self)
 
     def test_small_charts_of_functions_are_those_of_sql(self):
-        store = self.run_job(mpirun("mpich", 3, "numbered", "ring", 300), "--detail", "trace", "--sample", "none")
+        store = self.run_job(mpirun("openmpi", 3, "numbered", "ring", 300), "--detail", "trace", "--sample", "none")
         server = Server(self, store.path)
         page = self.open(server, "functions")
         page.wait("document.querySelector('#view td[data-column=series] svg') !== null", "charts are drawn")

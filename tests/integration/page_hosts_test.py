@@ -15,7 +15,7 @@ class PageHosts(PageTest):
     def test_a_series_has_the_newest_value_that_sql_has(self):
         config = self.folder / "services.toml"
         config.write_text(SERVICES)
-        store = self.run_job(mpirun("mpich", 2, "numbered", "ring", 2000), "--config", config)
+        store = self.run_job(mpirun("openmpi", 2, "numbered", "ring", 2000), "--config", config)
         server = Server(self, store.path)
         page = self.open(server, "hosts?series=load.1m")
         reading = "document.querySelector('[data-series=\"load.1m\"] [data-value=reading]')"

@@ -71,7 +71,7 @@ class PageReading(PageTest):
         super().setUp()
         config = self.folder / "services.toml"
         config.write_text(SERVICES)
-        store = self.run_job(mpirun("mpich", 4, "slow_rank", 4), "--detail", "trace", "--config", config)
+        store = self.run_job_once(mpirun("openmpi", 4, "slow_rank", 4), "--detail", "trace", "--config", config, name="slow.db")
         self.server = Server(self, store.path)
         self.page = self.open(self.server)
 

@@ -171,7 +171,7 @@ class Page(PageTest):
         self.assertEqual(list(page.table(".result")[0].values()), ["9007199254740993", "NULL", "0.1", "<i>"])
 
     def test_a_stored_run_is_shown_as_sql_has_it(self):
-        store = self.run_job(mpirun("mpich", 4, "numbered", "ring", 2000), "--detail", "trace")
+        store = self.run_job(mpirun("openmpi", 4, "numbered", "ring", 2000), "--detail", "trace")
         server = Server(self, store.path)
         page = self.open(server, expected=["status of 40[03]"])  # SQL that is wrong, and that writes.
         self.assert_overview(page, store)
@@ -229,7 +229,7 @@ class Page(PageTest):
         # As a new user would: a job, the page beside it, and no word of the reason in the job.
         path = self.folder / "slow.db"
         began = time.monotonic()
-        job = self.start("run", "--detail", "trace", "--store", path, "--", *mpirun("mpich", 4, "slow_rank", 15))
+        job = self.start("run", "--detail", "trace", "--store", path, "--", *mpirun("openmpi", 4, "slow_rank", 15))
         wait_until(lambda: self.xylem("query", path, "SELECT run_id FROM run").returncode == 0, "the run has begun")
         server = Server(self, path)
         page = self.open(server)

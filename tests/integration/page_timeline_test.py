@@ -2,9 +2,6 @@
 """The page's timeline, in a real browser on real jobs: single calls equal SQL, and moving is quick."""
 
 import json
-import pathlib
-import shutil
-import tempfile
 import unittest
 import urllib.parse
 
@@ -17,19 +14,9 @@ CHOSEN = "document.querySelector('#chosen [data-value=function]')?.innerText"
 
 
 class PageTimeline(PageTest):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.stores = pathlib.Path(tempfile.mkdtemp(prefix="xylem-test-"))
-        cls.addClassCleanup(shutil.rmtree, cls.stores, ignore_errors=True)
-
     def run_ring(self, detail="trace", ranks=4, rounds=2000):
-        """The store of a run, which tests only read. They share it, so each run takes place once."""
-        stored = self.stores / f"{detail}-{ranks}-{rounds}.db"
-        if not stored.exists():
-            run = self.run_job(mpirun("mpich", ranks, "numbered", "ring", rounds), "--detail", detail, name=stored.name)
-            shutil.copy(run.path, stored)
-        return Store(stored)
+        return self.run_job_once(mpirun("openmpi", ranks, "numbered", "ring", rounds), "--detail", detail,
+                                 name=f"{detail}-{ranks}-{rounds}.db")
 
     def midst(self, store, calls=500):
         """A time of the run with so many calls of a rank, which can all be drawn: the page asks for some more on both sides."""

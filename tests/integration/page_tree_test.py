@@ -12,7 +12,7 @@ from view_test import Server
 
 class PageTree(PageTest):
     def test_its_processes_are_those_of_xylem_tree(self):
-        store = self.run_job(mpirun("mpich", 2, "numbered", "ring", 200))
+        store = self.run_job(mpirun("openmpi", 2, "numbered", "ring", 200))
         told = json.loads(self.xylem("tree", store.path, "--json").stdout)["processes"]
         server = Server(self, store.path)
         page = self.open(server, "tree")

@@ -47,7 +47,7 @@ class Page(html.parser.HTMLParser):
 
 class ReportPage(WholeSystemTest):
     def test_its_numbers_are_those_of_sql(self):
-        store = self.run_job(mpirun("mpich", 4, "numbered", "ring", 300), "--detail", "trace")
+        store = self.run_job(mpirun("openmpi", 4, "numbered", "ring", 300), "--detail", "trace")
         path = self.folder / "run.html"
         done = self.xylem("report", store.path, "--html", path)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))

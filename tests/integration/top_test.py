@@ -178,7 +178,7 @@ class Top(WholeSystemTest):
                 f"SELECT sum({column}) AS n FROM profile_window GROUP BY rank ORDER BY rank")])
 
     def test_a_stored_run_is_shown_as_sql_has_it(self):
-        store = self.run_job(mpirun("mpich", 4, "numbered", "ring", 300))
+        store = self.run_job(mpirun("openmpi", 4, "numbered", "ring", 300))
         self.assert_panes_equal_sql(store.path, store)
 
     def test_plain_output_where_a_terminal_only_prints(self):

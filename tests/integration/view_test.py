@@ -154,7 +154,7 @@ class View(WholeSystemTest):
         self.assert_views_equal_sql(server, store)
         server.stop(self)
 
-        store = self.run_job(mpirun("mpich", 4, "numbered", "ring", 300), "--detail", "trace")
+        store = self.run_job(mpirun("openmpi", 4, "numbered", "ring", 300), "--detail", "trace")
         server = Server(self, store.path)
         self.assert_views_equal_sql(server, store)
         timeline = server.get("timeline", most=100000)

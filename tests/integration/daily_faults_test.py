@@ -454,7 +454,7 @@ class Secrets(WholeSystemTest):
 
     def test_no_command_line_shows_the_key(self):
         process = self.start("run", "--store", "run.db", "--test-size", "4", "--topology", "kary:2", "--",
-                             *mpirun("openmpi", 4, "behave", "loop", 3))
+                             *mpirun("mpich", 4, "behave", "loop", 3))
         wait_until(lambda: len([c for c in xylem_processes().values() if "commproc" in c]) >= 2,
                    "communication processes run")
         key, = self.keys_of("mpirun.mpich")

@@ -16,7 +16,6 @@
 #include "cli/known_runs.h"
 #include "cli/terminal.h"
 #include "storage/read/query.h"
-#include "viz/file_stamp.h"
 #include "viz/stored_waits.h"
 #include "viz/top.h"
 
@@ -124,7 +123,7 @@ class Top {
     if (is_due) next_look_ = now + interval_;
     if (choice_.is_paused && question == asked_) return;
     if (question == asked_ && !is_due) return;
-    const std::string stamp = viz::file_stamp(file_) + ' ' + std::to_string(waits_.late());
+    const std::string stamp = waits_.stamp();
     if (question == asked_ && stamp == stamp_ && answers_.fault.empty()) return;
     stamp_ = stamp;
     ask(question);

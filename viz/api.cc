@@ -9,7 +9,6 @@
 #include "base/quantity_text.h"
 #include "viz/answers.h"
 #include "viz/compression.h"
-#include "viz/file_stamp.h"
 #include "viz/json.h"
 #include "viz/metrics.h"
 #include "viz/page.h"
@@ -438,7 +437,7 @@ net::HttpReply Api::refusal(unsigned status, const std::string& sentence) {
 // An open connection would prevent a run from ending in one plain file. So the file system is asked
 // for changes, and the file is opened only after a change.
 std::string Api::news() {
-  const std::string state = file_stamp(options_.file) + ' ' + std::to_string(waits_.late());
+  const std::string state = waits_.stamp();
   if (state == seen_ && !news_.empty()) return news_;
   auto run = RunView::open(options_.file);
   Result<Scope> scope = run ? run->scope() : Result<Scope>(unexpected(unreadable(run.error())));

@@ -14,7 +14,9 @@ namespace {
 /// How soon get() notices that a client has given up.
 constexpr Nanos kLook = 20 * kMillisecond;
 
-bool has_ended(storage::RunFile& run) {
+bool is_quiet(const std::string& file) { return unchanged_for(file) >= kStoredWaitsQuiet; }
+
+bool has_end(storage::RunFile& run) {
   const auto rows = run.rows("SELECT 1 FROM run WHERE ended_ns IS NOT NULL");
   return rows && !rows->empty();
 }
@@ -45,7 +47,7 @@ std::shared_ptr<const storage::WaitStates> StoredWaits::get_soon(
 std::shared_ptr<const storage::WaitStates> StoredWaits::wait(storage::RunFile& run, Nanos deadline,
                                                              const std::atomic<bool>* given_up,
                                                              bool is_patient) {
-  if (!has_ended(run)) return nullptr;
+  if (!is_quiet(file_) && !has_end(run)) return nullptr;
   std::string stamp = file_stamp(file_);
   auto state = state_.lock();
   const auto is_over = [&] {
@@ -63,6 +65,11 @@ std::shared_ptr<const storage::WaitStates> StoredWaits::wait(storage::RunFile& r
   }
   if (state->has_failed) state->stamp.reset();  // The next call tries again.
   return state->states;
+}
+
+std::string StoredWaits::stamp() const {
+  return file_stamp(file_) + std::to_string(state_.lock()->late) +
+         (is_quiet(file_) ? " quiet" : "");
 }
 
 bool StoredWaits::start(State& state, std::string stamp) {

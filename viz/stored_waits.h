@@ -20,6 +20,10 @@ namespace xylem::viz {
 /// five million events.
 constexpr Nanos kStoredWaitsPatience = 1 * kSecond;
 
+/// A run whose file has not changed for so long counts as ended: a front end that lives commits
+/// each second, as long as it hears from any agent.
+constexpr Nanos kStoredWaitsQuiet = 30 * kSecond;
+
 /// Computes the wait states of one run's file in a thread of its own, and keeps them as long as the
 /// file is unchanged (file_stamp.h). So any number of requests costs one analysis, and a request
 /// does not have to wait for the analysis of a large trace. For a million events, the analysis
@@ -40,7 +44,8 @@ class StoredWaits {
   /// the caller. Returns null
   /// - if they are not known by then. A later call may get them.
   /// - while the run is in progress. Its file changes with each commit, and each time the analysis
-  ///   would have to read all events again.
+  ///   would have to read all events again. A run without an end, for example because its front end
+  ///   was killed, counts as in progress until its file has not changed for kStoredWaitsQuiet.
   /// - if the file cannot be read.
   std::shared_ptr<const storage::WaitStates> get(storage::RunFile& run, Nanos deadline,
                                                  const std::atomic<bool>* given_up = nullptr);
@@ -50,9 +55,10 @@ class StoredWaits {
   std::shared_ptr<const storage::WaitStates> get_soon(storage::RunFile& run,
                                                       const std::atomic<bool>* given_up = nullptr);
 
-  /// Number of analyses that have ended after a get() had returned without them. When it increases,
-  /// an answer that was given with the estimate is out of date.
-  std::uint64_t late() const { return state_.lock()->late; }
+  /// Returns a text. When it changes, an answer that was given before is out of date: the file has
+  /// changed (file_stamp.h), an analysis has ended after a get() had returned without it, or a file
+  /// without an end has not changed for kStoredWaitsQuiet.
+  std::string stamp() const;
 
  private:
   struct State {

@@ -44,12 +44,13 @@ SliceActivity slices_of(WorldId world, const RankGrid& grid,
     sums.max_useful_ns += most;
     sums.mean_useful_ns += mean;
     if (most - mean < kClearlySlowest * static_cast<double>(grid.slot_ns)) continue;
-    const Rank rank{static_cast<std::uint32_t>(grid.rows[slowest].first_rank)};
-    if (!sums.slowest.empty() && sums.slowest.back() == rank) continue;
+    const RankGroup group{Rank{static_cast<std::uint32_t>(grid.rows[slowest].first_rank)},
+                          grid.rows[slowest].ranks};
+    if (!sums.slowest.empty() && sums.slowest.back() == group) continue;
     if (sums.slowest.size() == kSlowestShown) {
       sums.has_more = true;
     } else {
-      sums.slowest.push_back(rank);
+      sums.slowest.push_back(group);
     }
   }
   return sums;

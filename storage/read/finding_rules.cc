@@ -36,8 +36,9 @@ std::optional<Costly> find_moving_imbalance(const Activity& activity, const Find
   const double cost = slice_imbalance(activity, world) - share_of(above_mean(world), runtime_ns);
   if (cost < limits.imbalance) return {};
   std::string names;
-  for (const Rank rank : slices->slowest) {
-    names += (names.empty() ? "" : ", ") + std::to_string(raw(rank));
+  for (const RankGroup& group : slices->slowest) {
+    names += (names.empty() ? "" : ", ") + std::to_string(raw(group.first));
+    if (group.ranks > 1) names += "-" + std::to_string(raw(group.first) + group.ranks - 1);
   }
   const std::string tilde = about(world.estimated);
   const auto above_ns = static_cast<Nanos>(slices->max_useful_ns - slices->mean_useful_ns);
@@ -143,6 +144,7 @@ std::optional<Costly> find_communicators(const Activity& activity, const Finding
                                          const WorldEfficiency& world, double thread_ns) {
   const auto ranks = static_cast<double>(std::max<std::uint64_t>(world.ranks, 1));
   double made = 0, freed = 0, making_ns = 0;
+  bool is_estimated = false;
   std::string names;
   for (const FunctionActivity& of : activity.functions) {
     if (of.world != world.world || of.calls == 0) continue;
@@ -151,6 +153,7 @@ std::optional<Costly> find_communicators(const Activity& activity, const Finding
     } else if (std::ranges::find(kMakers, of.name) != std::end(kMakers)) {
       made += static_cast<double>(of.calls) / ranks;
       making_ns += static_cast<double>(of.time_ns);
+      is_estimated |= of.estimated;
       names += (names.empty() ? "" : ", ") + of.name;
     }
   }
@@ -165,7 +168,7 @@ std::optional<Costly> find_communicators(const Activity& activity, const Finding
                   : freed < 1 ? "almost none"
                               : count_text(static_cast<std::uint64_t>(freed))) +
                  " of them: an MPI library has room for a limited number; making them takes " +
-                 whole_percent_text(cost) + " of all time";
+                 about(is_estimated) + whole_percent_text(cost) + " of all time";
   return Costly{cost, std::move(finding)};
 }
 

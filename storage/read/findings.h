@@ -87,6 +87,13 @@ struct MessageActivity {
   std::uint64_t pair_bytes = 0;
 };
 
+/// Neighbouring ranks of a world: first, first + 1, ...
+struct RankGroup {
+  Rank first{};
+  std::uint64_t ranks = 1;
+  friend bool operator==(const RankGroup&, const RankGroup&) = default;
+};
+
 /// The useful times of the ranks of a world in slices of equal length.
 struct SliceActivity {
   WorldId world{};
@@ -94,8 +101,8 @@ struct SliceActivity {
   /// Sums over all slices: the largest useful time of a rank, and the mean of all ranks.
   double max_useful_ns = 0, mean_useful_ns = 0;
   /// The ranks that were slowest one after the other, at most kSlowestShown. Slices in which the
-  /// slowest rank is near the mean do not count.
-  std::vector<Rank> slowest;
+  /// slowest rank is near the mean do not count. In a large world, a group has several ranks.
+  std::vector<RankGroup> slowest;
   bool has_more = false;  ///< The slowest rank has changed more often.
 };
 constexpr std::size_t kSlowestShown = 4;

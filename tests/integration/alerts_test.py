@@ -127,7 +127,7 @@ class AlertsTest(WholeSystemTest):
         self.end_job()
 
     def test_a_rank_that_computes_while_the_others_wait_is_told_of(self):
-        store = self.run_job(mpirun("mpich", 4, "behave", "alone", 10), "--config", self.configure(span="2s", stalled="3s"))
+        store = self.run_job(mpirun("openmpi", 4, "behave", "alone", 10), "--config", self.configure(span="2s", stalled="3s"))
         alert, = store.rows("SELECT * FROM alert WHERE kind = 'stalled'")
         self.assertEqual(alert["rank"], 0)
         self.assertRegex(alert["text"], r"rank 0 has made no MPI call for [\d.]+ s; 3 in MPI_Barrier")

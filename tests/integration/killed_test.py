@@ -150,7 +150,7 @@ class Agents(KilledTest):
 
 class CommProcesses(KilledTest):
     def test_a_killed_one_loses_nothing(self):
-        self.start_job(15, "--test-size", "4", "--topology", "kary:2", ranks=4)
+        self.start_job(15, "--test-size", "4", "--topology", "kary:2", library="openmpi", ranks=4)
         wait_until(lambda: len(self.processes("xylem-commproc")) >= 2, "communication processes run")
         wait_until(lambda: self.store.value(self.ATTACHED) == 4, "all agents are below them")
         killed = xylem_processes()[sorted(self.processes("xylem-commproc"))[0]].split()
@@ -223,7 +223,7 @@ class FrontEnd(KilledTest):
         seed = random_seed()
         print(f"seed {seed}")
         chance = random.Random(seed)
-        self.start_job(10, "--test-size", "2", ranks=4)
+        self.start_job(10, "--test-size", "2", library="openmpi", ranks=4)
         for number in (2, 3, 4):
             # Commits come every 200 ms and more often: within two of them it is in one sooner or later.
             moment = time.monotonic() + chance.uniform(0, 0.4)
@@ -277,7 +277,7 @@ class FrontEnd(KilledTest):
         return [int(pid) for pid in listed.read_text().split()]
 
     def test_killed_above_communication_processes_it_loses_nothing(self):
-        self.start_job(14, "--test-size", "4", "--topology", "kary:2", ranks=4)
+        self.start_job(14, "--test-size", "4", "--topology", "kary:2", library="openmpi", ranks=4)
         wait_until(lambda: self.store.value(self.ATTACHED) == 4, "all agents are below communication processes")
         comm_processes = len(self.processes("xylem-commproc"))
         for number in (2, 3):
@@ -352,7 +352,7 @@ class FrontEnd(KilledTest):
         self.assert_nothing_left()
 
     def test_a_commit_that_stalls_breaks_no_link(self):
-        self.start_job(14, "--test-size", "4", "--topology", "kary:2", ranks=4)
+        self.start_job(14, "--test-size", "4", "--topology", "kary:2", library="openmpi", ranks=4)
         wait_until(lambda: self.store.value(self.ATTACHED) == 4, "all agents are below communication processes")
         front_end, = self.processes("xylem-frontend")
         links, stored = sockets_of(front_end), self.store.value(self.STORED)

@@ -30,7 +30,7 @@ class PageUnderWay(PageTest):
             self.assertLessEqual(number(row["duration"]), (now - began) * 1.006, row)
 
     def test_calls_are_shown_while_they_last(self):
-        hang = Hang(self, "mpich", "trace").wait()
+        hang = Hang(self, "openmpi", "trace").wait()
         server = Server(self, hang.store.path)
         page = self.open(server, "ranks")
         self.assert_table_is_true(page, hang, 3)

@@ -211,7 +211,7 @@ class UnderWayTest(WholeSystemTest):
         self.assert_nothing_left()
 
     def test_the_report_says_in_which_call_a_rank_was_killed(self):
-        hang = Hang(self, "mpich", "profile").wait()
+        hang = Hang(self, "openmpi", "profile").wait()
         wait_until(lambda: hang.run_now() >= hang.began[2] + 2 * SECOND, "2 s have passed")
         os.kill(hang.store.value("SELECT pid FROM rank WHERE rank = 2"), signal.SIGKILL)
         killed = hang.run_now()
@@ -227,9 +227,10 @@ class UnderWayTest(WholeSystemTest):
 
     def test_calls_after_a_rest_are_shown_as_soon_as_others(self):
         """The agent sleeps after 2 s without calls."""
-        hang = Hang(self, "mpich", "profile", rest=REST_S)
+        hang = Hang(self, "openmpi", "profile", rest=REST_S)
         agent = wait_until(self.agent_that_sleeps, "the agent sleeps")
         hang.wait()
+        wait_until(lambda: hang.run_now() > max(hang.began.values()) + LATE_NS + SECOND, "a window of the calls is stored")
         for looks_left in reversed(range(LOOKS)):
             wait_until(lambda: hang.store.rows("SELECT * FROM under_way"), "a call is shown")
             try:

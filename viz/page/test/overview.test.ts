@@ -52,10 +52,18 @@ test("waits without known wait states are an estimate, with the share that it is
   const estimate = "An estimate: the whole time of calls that received from a rank, 61.0 % of the time in MPI.";
   const basis = (change: object): string => waitsShown(waiting({ wait_coverage: [], ...change })).basis;
   assert.equal(basis({ run: { detail: "profile" } }), `${estimate} With --detail trace, the causes are known.`);
-  assert.equal(basis({}), estimate);
+  assert.equal(basis({}), `${estimate} The trace is being analysed.`);
   assert.equal(basis({ scope: { ...scope, has_ended: false } }),
                `${estimate} The trace is analysed when the run has ended; xylem report does it at once.`);
   assert.equal(basis({ wait_fault: "x" }), `${estimate} The trace cannot be read: x.`);
   const nothing = { ...coverage, analysed: { calls: 0, time_ns: 0 } };
   assert.equal(waitsShown(waiting({ wait_coverage: [nothing] })).isEstimate, true);
+  assert.equal(basis({ wait_coverage: [nothing] }), estimate, "an analysis that found nothing is not under way");
+});
+
+test("worlds without known wait states keep their estimate beside worlds with wait states", () => {
+  const nothing = { ...coverage, analysed: { calls: 0, time_ns: 0 } };
+  const idle = { ...nothing, world: 2, blocking: { calls: 0, time_ns: 0 } };
+  assert.deepEqual(waitsShown(waiting({})).others, []);
+  assert.deepEqual(waitsShown(waiting({ wait_coverage: [coverage, { ...nothing, world: 1 }, idle] })).others, [1]);
 });

@@ -253,6 +253,10 @@ TEST(Findings, NameManySmallMessagesOnlyIfTheyCostTime) {
   EXPECT_DOUBLE_EQ(small->value, 8);
   EXPECT_THAT(small->text, StartsWith("200,000 messages of 8 B on average; the calls that move"
                                       " them take 50 % of all time"));
+  activity.functions[0].estimated = true;
+  const Findings sampled = make_findings(activity);
+  EXPECT_THAT(find(sampled, FindingKind::kSmallMessages)->text,
+              HasSubstr("them take ~50 % of all time"));
   activity.messages[0].messages = 10'000;  // 500 a second and rank.
   EXPECT_EQ(find(make_findings(activity), FindingKind::kSmallMessages), nullptr);
 }
@@ -356,15 +360,16 @@ TEST(Findings, TellAnImbalanceThatMovesFromRankToRank) {
   slices.slice_ns = 250 * kMillisecond;
   slices.max_useful_ns = 8.0 * kSecond;
   slices.mean_useful_ns = 3.0 * kSecond;
-  slices.slowest = {Rank{2}, Rank{0}, Rank{2}};
+  slices.slowest = {{Rank{2}}, {Rank{0}, 4}, {Rank{2}}};
   activity.slices = {slices};
   const Findings found = make_findings(activity);
   const Finding* moving = find(found, FindingKind::kMovingImbalance);
   ASSERT_NE(moving, nullptr);
   EXPECT_NEAR(moving->value, 0.5 - 0.0075, 1e-9);  // (3.1 s - 3.025 s) / 10 s is no moving part.
-  EXPECT_EQ(moving->text,
-            "the slowest rank changes (2, 0, 2): in slices of 250 ms it computes 5.00 s longer than"
-            " the mean of all ranks, over the whole run only 75.0 ms; the others wait for it");
+  EXPECT_EQ(
+      moving->text,
+      "the slowest rank changes (2, 0-3, 2): in slices of 250 ms it computes 5.00 s longer than"
+      " the mean of all ranks, over the whole run only 75.0 ms; the others wait for it");
   EXPECT_EQ(moving, &found.findings[1]) << "it explains the barriers";
   EXPECT_STREQ(finding_kind_name(moving->kind), "moving_imbalance");
 }
@@ -375,10 +380,10 @@ TEST(Findings, TellNoMovingImbalanceIfOneRankIsAlwaysSlowest) {
   slices.slice_ns = 250 * kMillisecond;
   slices.max_useful_ns = 8.0 * kSecond;
   slices.mean_useful_ns = 3.0 * kSecond;
-  slices.slowest = {Rank{0}};
+  slices.slowest = {{Rank{0}}};
   activity.slices = {slices};
   EXPECT_EQ(find(make_findings(activity), FindingKind::kMovingImbalance), nullptr);
-  activity.slices[0].slowest = {Rank{0}, Rank{1}};
+  activity.slices[0].slowest = {{Rank{0}}, {Rank{1}}};
   activity.slices[0].max_useful_ns = 4.0 * kSecond;  // 10 % above, of which 0.75 % are imbalance.
   EXPECT_EQ(find(make_findings(activity), FindingKind::kMovingImbalance), nullptr);
 }
@@ -441,6 +446,10 @@ TEST(Findings, CountCommunicatorsThatAreNotFreed) {
             " frees none of them: an MPI library has room for a limited number; making them takes"
             " 1 % of all time");
   EXPECT_STREQ(finding_kind_name(leak->kind), "communicators");
+  activity.functions[1].estimated = true;
+  const Findings sampled = make_findings(activity);
+  EXPECT_THAT(find(sampled, FindingKind::kCommunicators)->text,
+              HasSubstr("making them takes ~1 % of all time"));
   activity.functions.push_back(function_of("MPI_Comm_free", 0.1, 1));  // Of one rank of two.
   const Findings few = make_findings(activity);
   ASSERT_NE(find(few, FindingKind::kCommunicators), nullptr);
@@ -554,7 +563,7 @@ TEST_F(SlicedRunTest, HasTheImbalanceOfEachSliceAndThePayloadBetweenHosts) {
   EXPECT_EQ(slices.slice_ns, 250 * kMillisecond);
   EXPECT_DOUBLE_EQ(slices.max_useful_ns, 8 * 200.0 * kMillisecond);
   EXPECT_DOUBLE_EQ(slices.mean_useful_ns, 8 * 125.0 * kMillisecond);
-  EXPECT_EQ(slices.slowest, (std::vector{Rank{0}, Rank{1}}));
+  EXPECT_EQ(slices.slowest, (std::vector<RankGroup>{{Rank{0}}, {Rank{1}}}));
   EXPECT_FALSE(slices.has_more);
   ASSERT_EQ(activity.messages.size(), 1u);
   EXPECT_EQ(activity.messages[0].messages, 16u);

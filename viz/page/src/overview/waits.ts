@@ -15,6 +15,8 @@ export interface WaitsShown {
   /** A sentence about what the numbers are. */
   basis: string;
   causes: string[];
+  /** Worlds beside those of the trace. Their waits are an estimate. */
+  others: number[];
 }
 
 export function waitsShown(answer: Overview): WaitsShown {
@@ -23,7 +25,7 @@ export function waitsShown(answer: Overview): WaitsShown {
   const blocking = sum((world) => world.blocking.time_ns);
   const analysed = sum((world) => world.analysed.time_ns);
   if (sum((world) => world.analysed.calls) === 0) {
-    return { isEstimate: true, causes: [], basis: `An estimate: the whole time of calls that received from a rank, ` +
+    return { isEstimate: true, causes: [], others: [], basis: `An estimate: the whole time of calls that received from a rank, ` +
       `${percent(answer.waits_share)} of the time in MPI.${hint(answer)}` };
   }
   const name = (world: number, rank: number): string => answer.worlds_in_all > 1 ? `rank ${world}/${rank}` : `rank ${rank}`;
@@ -34,13 +36,16 @@ export function waitsShown(answer: Overview): WaitsShown {
     causes: answer.wait_causes.slice(0, kShownCauses).map((cause) =>
       `${name(cause.world, cause.rank).replace("r", "R")} is the root cause of ${duration(cause.time_ns)} of waiting in ` +
       `${cause.ranks === 1 ? name(cause.world, cause.longest[0]!) : plural(cause.ranks, "rank")}.`),
+    others: answer.wait_coverage.filter((world) => world.analysed.calls === 0 && world.blocking.calls > 0)
+      .map((world) => world.world),
   };
 }
 
 function hint(answer: Overview): string {
   if (answer.wait_fault !== null) return ` The trace cannot be read: ${answer.wait_fault}.`;
   if (answer.run.detail !== "trace") return " With --detail trace, the causes are known.";
-  return answer.scope.has_ended ? "" : " The trace is analysed when the run has ended; xylem report does it at once.";
+  if (!answer.scope.has_ended) return " The trace is analysed when the run has ended; xylem report does it at once.";
+  return answer.wait_coverage.length === 0 ? " The trace is being analysed." : "";
 }
 
 function estimates(page: Page): Table<Overview["waits"][number]> {
@@ -95,12 +100,17 @@ export class WaitsCard {
         `Waits in collectives and in sends are not in this estimate.${hint(answer)}`)];
     }
     this.states.show(answer.wait_states.slice(0, kShown));
+    const others = answer.waits.filter((row) => shown.others.includes(row.world));
+    this.estimates.show(others.slice(0, kShown));
     return [
       basis,
       ...shown.causes.map((cause) => el("p", { class: "wait-cause" }, cause)),
       answer.wait_states.length > 0 && this.states.element,
       answer.wait_states_in_all > kShown && el("p", { class: "faint" },
         `${count(answer.wait_states_in_all - Math.min(kShown, answer.wait_states.length))} more in the table wait_state`),
+      others.length > 0 && el("p", { class: "faint" }, `Of ${shown.others.length === 1 ? "world" : "worlds"} ` +
+        `${shown.others.join(", ")}, no blocking call is analysed; an estimate:`),
+      others.length > 0 && this.estimates.element,
     ];
   }
 }

@@ -32,7 +32,8 @@ struct SessionOptions {
   /// Timeout for the report of a communication process. After this the process is left out of the
   /// tree.
   Nanos start_limit = 5 * kSecond;
-  /// Timeout for a host that is below no link of the root. After this the host counts as lost.
+  /// Timeout for a host that cannot be reached over any link of the root. After this the host
+  /// counts as lost.
   Nanos lost_limit = 10 * kSecond;
   /// Maximum time without progress while the run is ending. After this, the session no longer waits
   /// for missing data.
@@ -70,7 +71,7 @@ struct SessionOutcome {
   int exit_code = -1;            ///< Exit code of the job; -1 if unknown.
 };
 
-/// Life cycle: before it makes a session, the caller calls begin_run() of the store. The session
+/// Life cycle: the caller calls begin_run() of the store, then makes a session. The session
 /// sends each back end a leaf id. The front end is the back end's first parent, so data can flow
 /// immediately. When gathering is complete, the session places the tree and moves every node to its
 /// place. It stores packets and acknowledges them.

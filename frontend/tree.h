@@ -58,8 +58,9 @@ struct TreeOptions {
   std::string comm_process{};
 #endif
   bool tls = true;
-  /// Limit for each stream. While the program has not received waves of more than this size,
-  /// nothing is acknowledged, so leaves stop sending. The queue can reach about twice this size.
+  /// Limit for the waves of each stream that the program has not received yet, in bytes. Above this
+  /// limit nothing is acknowledged, so leaves stop sending. The queue can reach about twice this
+  /// size.
   std::size_t queue_bytes = 16u << 20;
   /// Timeout of start(): start() fails if a back end has not joined within this time. If a
   /// communication process does not report within 5 s, it is left out of the tree, and start() does

@@ -52,10 +52,13 @@ class Api final : public net::HttpHandler {
   bool knows(const net::HttpRequest& request) override;
   net::HttpReply refusal(unsigned status, const std::string& sentence) override;
   /// Returns {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}. `number`
-  /// increases with each change of the file, and when wait states have become known for which an
-  /// answer did not wait. While the file cannot be read, the event is
-  /// "unreadable". The object then has the field `error`, but not `number`, `run_end_ns` and
-  /// `has_ended`.
+  /// increases when an earlier answer may be out of date. This happens when
+  /// - the file has changed, or can be read again,
+  /// - wait states have become known after an answer was given without them,
+  /// - a file without an end has not changed for kStoredWaitsQuiet, so that its run counts as ended.
+  ///
+  /// While the file cannot be read, the event is "unreadable". The object then has the field
+  /// `error`, but not `number`, `run_end_ns` and `has_ended`.
   std::string news() override;
 
  private:

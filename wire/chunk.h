@@ -18,7 +18,8 @@
 namespace xylem::wire {
 
 constexpr std::size_t kMaxChunkEvents = 8192;
-/// The version that is written. Earlier versions can be read. Version 1 has no numbers.
+/// The version that is written. Earlier versions can be read. Version 1 does not have
+/// Event::number.
 constexpr std::uint32_t kChunkVersion = 2;
 
 /// Maximum size of a chunk. In typical chunks, an event takes 2 to 4 bytes.
@@ -98,8 +99,8 @@ class ChunkEncoder {
 /// a later version.
 Result<ChunkSummary> read_chunk_summary(std::span<const std::byte> chunk);
 
-/// Decodes chunks, one after another. It keeps its buffers between calls. After a full chunk these
-/// need about 2 MB. This halves the time of a query over many chunks. Not thread-safe.
+/// Decodes chunks, one after another. It keeps its buffers between calls, which halves the time of
+/// a query over many chunks. After a full chunk the buffers need about 2 MB. Not thread-safe.
 class ChunkDecoder {
  public:
   ChunkDecoder();

@@ -58,11 +58,12 @@ struct AgentOptions {
   Nanos busy_interval = 5 * kMillisecond;
   Nanos idle_interval = 125 * kMillisecond;
   double wanted_fill = 1.0 / 8;
-  /// If no process has made a call for this long and none is in a call, the agent sleeps: it looks
-  /// at the rings only every `sleep_interval`, at multiples of this time. The first call of any
-  /// process wakes it (call_watch.h), and it looks again after `busy_interval`. A shorter
-  /// `sleep_after` makes more jobs pay for system calls, one for each process and sleep. It does
-  /// not sleep while silences shorter than Silence::kShortest may still have to be told.
+  /// The agent sleeps when, for this long, every process has been silent for at least
+  /// Silence::kShortest and none has been in a call. So with the defaults it sleeps about 4 s after
+  /// the last call. A sleeping agent looks at the rings only every `sleep_interval`, at multiples
+  /// of this time. The first call of any process wakes it (call_watch.h), and it looks again after
+  /// `busy_interval`. With a shorter `sleep_after`, more jobs pay for system calls, one for each
+  /// process and sleep.
   Nanos sleep_after = 2 * kSecond;
   Nanos sleep_interval = 1 * kSecond;
   /// Borrowed. The agent never sleeps if this is null, or if the watch refuses.
@@ -85,7 +86,7 @@ struct AgentOptions {
   int terminate_fd = -1;
 };
 
-/// Life cycle: first the agent gets all processes that the guard has from its ProcessSource. It
+/// Life cycle: first the agent gets from its ProcessSource all processes that the guard has. It
 /// connects to the front end, reports its host, and gets leaf id, parents and control. Then it
 /// connects to its parent. It drains the rings, journals packets and sends them until they are
 /// acknowledged. It ends when the run is over, or when all processes have ended and no new process
@@ -124,7 +125,8 @@ class Agent final : public overlay::Node {
 
   enum class Rest {
     kAwake,
-    kDozing,  // Calls wake the agent. Until the next look it looks as often as before.
+    // A call already wakes the agent, but the next look still comes after at most `idle_interval`.
+    kDozing,
     kAsleep,
   };
 

@@ -80,7 +80,8 @@ struct PacketKey {
 };
 PacketKey key_of(const wire::PacketId& id);
 
-/// State for a successor (tree, clock, control). Ids are numbers: this is its layout in memory.
+/// State for a successor (tree, clock, control). Ids are plain numbers here, because the journal's
+/// memory contains this struct as it is.
 struct Memo {
   std::uint32_t known = 0;  ///< 1 if the other fields are set; else 0.
   std::uint32_t leaf = 0;
@@ -170,7 +171,8 @@ class Journal {
   Memo memo() const;
   void remember(const Memo& memo);
 
-  /// The clocks of a predecessor. Remember them before the first time that is converted with them.
+  /// The clocks that were stored last, for example by a predecessor. Call remember() with new clocks
+  /// before you convert the first time with them, so that a successor converts it in the same way.
   ClockMemo clock_memo() const;
   void remember(const ClockMemo& memo);
 

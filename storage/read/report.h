@@ -192,8 +192,8 @@ struct Report {
 };
 
 /// `waits`: the wait states of the run. If it is null, the findings name waits by the estimate.
-/// Events are read only to see whether ranks compute in turn: of a run with many, only some from
-/// its middle. Fails if the file cannot be read (see RunFile::query).
+/// Events are read only to see whether ranks compute in turn. If the run has many events, only some
+/// from the middle of the run are read. Fails if the file cannot be read (see RunFile::query).
 Result<Report> make_report(RunFile& run, const WaitStates* waits, const ReportLimits& limits = {});
 /// The same, with all wait states of the run: reads all events, see RunFile::wait_states().
 Result<Report> make_report(RunFile& run, const ReportLimits& limits = {});

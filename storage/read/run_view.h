@@ -30,9 +30,10 @@ namespace xylem::storage {
 ///
 /// Every query fails if the file cannot be read (see RunFile::query). It fails with kTimedOut after
 /// a deadline, and with kNotFound for an unknown world. It fails with kInvalidArgument if a range
-/// of time, or of ranks except in matrix(), ends before it begins. It also fails with
-/// kInvalidArgument if a value is not within its limits. If a run has no ranks yet, the answer is
-/// empty; this is not an error. If several processes have the same rank, their numbers are added.
+/// of time or of ranks ends before it begins; only for matrix(), such a range of ranks is empty. It
+/// also fails with kInvalidArgument if a value is not within its limits. If a run has no ranks yet,
+/// the answer is empty; this is not an error. If several processes have the same rank, their
+/// numbers are added.
 class RunView {
  public:
   explicit RunView(std::unique_ptr<RunFile> run) : run_(std::move(run)) {}
@@ -41,9 +42,10 @@ class RunView {
 
   /// Returns the scope of the whole run. It says, for example, whether the run has ended.
   Result<Scope> scope();
-  /// Overview and findings name waits by the wait states that use_waits() has got, else by the
-  /// estimate: they do not compute wait states. run_findings.h says why. To see whether ranks
-  /// compute in turn, findings may read events: of a run with many, only some from its middle.
+  /// overview() and findings() do not compute wait states. They name waits from the wait states
+  /// that were given to use_waits(). Without these, they name waits from the estimate.
+  /// run_findings.h says why. They may read events to see whether ranks compute in turn. If the run
+  /// has many events, they read only some from the middle of the run.
   Result<Overview> overview();
   Result<RunFindings> findings();
   Result<RankGrid> ranks(const RankGridQuery& query);

@@ -172,8 +172,9 @@ class CallReader {
     std::erase_if(open, [this](const CallUnderWay& call) { return !meets(call, range_); });
     timeline.longest = longest();
     add_open(open, range_, timeline.longest);
-    timeline.calls_in_all = in_all_ + open.size();
-    const bool is_too_much = timeline.calls_in_all > limit_;
+    const std::uint64_t in_all = in_all_ + open.size();
+    timeline.calls_in_all = in_all;
+    const bool is_too_much = in_all > limit_;
     if (is_too_much) {
       timeline.detail = TimelineDetail::kDensities;
       finish_densities(world, open, timeline);

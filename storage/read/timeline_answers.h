@@ -97,7 +97,9 @@ struct Timeline {
   /// Sorted by rank, thread and beginning. With densities and with windows, `calls` has no calls
   /// except those that have not returned, at most `limit`.
   std::vector<Call> calls;
-  std::uint64_t calls_in_all = 0;
+  /// Null if calls are not counted: with kWindows, and if only calls that have not returned are
+  /// known.
+  std::optional<std::uint64_t> calls_in_all;
   /// Only with kCalls. Sorted by time. If there are too many messages, only the largest are listed.
   /// The partner of a send or a receive in the range may be outside of the range or of the ranks:
   /// the chunks where it may be are read if they are few. A message that was sent before the range

@@ -69,7 +69,7 @@ struct TreeReport {
   /// it is the requested time; if no time was requested, it is the time of the newest report.
   Nanos at_ns = 0;
   std::vector<Node> nodes;            ///< In the order of ids.
-  std::vector<Notice> notices;        ///< Errors first, then in the order of the first line's time.
+  std::vector<Notice> notices;        ///< Errors first, then warnings; each by first occurrence.
   std::uint64_t notices_dropped = 0;  ///< Notices dropped by processes that logged too much.
 };
 

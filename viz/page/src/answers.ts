@@ -273,7 +273,8 @@ export interface Timeline extends OfRun {
   reason: string;
   /** A shorter time or fewer ranks would give single calls. */
   too_many: boolean;
-  calls_in_all: number;
+  /** null if calls are not counted. */
+  calls_in_all: number | null;
   calls: Call[];
   messages_in_all: number;
   /** Sends and receives without a known partner. */

@@ -281,6 +281,7 @@ TEST_F(TimelineTest, TooManyCallsAreWindowsAndTheAnswerSaysWhatToDo) {
   execute("UPDATE event_chunk SET events = 600000");
   const Timeline timeline = good(view().timeline({}));
   EXPECT_EQ(timeline.detail, TimelineDetail::kWindows);
+  EXPECT_EQ(timeline.calls_in_all, std::nullopt);
   EXPECT_THAT(timeline.reason, HasSubstr("shorter"));
   EXPECT_TRUE(timeline.too_many);
   EXPECT_THAT(timeline.grid.cells, ElementsAre(3000));

@@ -51,6 +51,6 @@ export function detailOf(scene: Scene): string {
   if (answer.detail === "calls" && answer.reason === "") return "each call is drawn.";
   if (answer.detail === "calls") return `calls that have not returned; ${answer.reason}.`;
   if (answer.detail === "windows") return `share of time in MPI by windows; ${answer.reason}.`;
-  return `${plural(answer.calls_in_all, "call")} around here; the stronger a colour, the more of the time is in MPI, ` +
+  return `${plural(answer.calls_in_all ?? 0, "call")} around here; the stronger a colour, the more of the time is in MPI, ` +
     "mostly in calls of this class; zoom in to see each call.";
 }

@@ -55,7 +55,8 @@ class Api final : public net::HttpHandler {
   /// increases when an earlier answer may be out of date. This happens when
   /// - the file has changed, or can be read again,
   /// - wait states have become known after an answer was given without them,
-  /// - a file without an end has not changed for kStoredWaitsQuiet, so that its run counts as ended.
+  /// - a file without an end has not changed for kStoredWaitsQuiet, so that its run counts as
+  /// ended.
   ///
   /// While the file cannot be read, the event is "unreadable". The object then has the field
   /// `error`, but not `number`, `run_end_ns` and `has_ended`.

@@ -171,8 +171,9 @@ class Journal {
   Memo memo() const;
   void remember(const Memo& memo);
 
-  /// The clocks that were stored last, for example by a predecessor. Call remember() with new clocks
-  /// before you convert the first time with them, so that a successor converts it in the same way.
+  /// The clocks that were stored last, for example by a predecessor. Call remember() with new
+  /// clocks before you convert the first time with them, so that a successor converts it in the
+  /// same way.
   ClockMemo clock_memo() const;
   void remember(const ClockMemo& memo);
 

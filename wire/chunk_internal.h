@@ -67,9 +67,6 @@ inline Shape shape_of(const Event& event, std::uint64_t form) {
 }
 
 inline std::uint64_t form_of(const Shape& shape) { return shape.word[4] >> 32; }
-inline std::uint32_t thread_of(const Shape& shape) {
-  return static_cast<std::uint32_t>(shape.word[3] >> 32);
-}
 
 /// Returns the event of a shape, without times and request.
 inline Event event_of(const Shape& shape) {

@@ -62,7 +62,7 @@ struct SourceCall {
   std::optional<Rank> peer{};  ///< The other side; empty: none.
   std::int32_t tag = -2147483647 - 1;
   std::uint64_t bytes = 0;
-  std::uint32_t thread = 0;
+  ThreadIndex thread{};
   std::int32_t result = 0;
 };
 

@@ -25,6 +25,14 @@ enum class StreamId : std::uint32_t {};
 enum class FunctionId : std::uint16_t {};
 /// The number of a process within its leaf, from 1. Lane 0 is the leaf itself.
 enum class Lane : std::uint32_t {};
+/// A communicator, as the capture library numbers it. All its processes use the same id, and it is
+/// unique within its world: 0 is MPI_COMM_WORLD, the others are hashes of the members and of the
+/// number of earlier communicators with these members. They collide only by chance. Exception: each
+/// process has its own MPI_COMM_SELF, with id 1.
+enum class CommId : std::uint32_t {};
+/// A thread of a process. When a thread first calls MPI, it gets the lowest free index, from 0.
+/// When it has ended, another thread may get its index. An event source chooses its own indices.
+enum class ThreadIndex : std::uint32_t {};
 
 constexpr NodeId kFrontEndNode{0};
 constexpr Lane kLeafLane{0};

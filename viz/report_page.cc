@@ -319,10 +319,11 @@ std::string under_way(const Report& report) {
   if (report.under_way.empty()) return "";
   std::vector<std::vector<Cell>> rows;
   for (const CallUnderWay& call : report.under_way) {
-    rows.push_back(
-        {count(raw(call.world)), count(raw(call.rank)), count(call.thread), text(call.function),
-         time(static_cast<std::uint64_t>(call.duration_ns())), text(duration_text(call.begin_ns)),
-         text(call.peer ? std::to_string(raw(*call.peer)) : ""), text(why_no_longer(call))});
+    rows.push_back({count(raw(call.world)), count(raw(call.rank)), count(raw(call.thread)),
+                    text(call.function), time(static_cast<std::uint64_t>(call.duration_ns())),
+                    text(duration_text(call.begin_ns)),
+                    text(call.peer ? std::to_string(raw(*call.peer)) : ""),
+                    text(why_no_longer(call))});
   }
   return "<h2>Under way: calls that have not returned</h2>\n" +
          table("under_way",

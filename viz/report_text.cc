@@ -194,8 +194,9 @@ std::string share_text(const Report::WorldShare& share) {
 std::string under_way_text(const Report& report) {
   if (report.under_way.empty()) return {};
   const bool worlds = report.worlds_in_all > 1;
-  const bool threads = std::ranges::any_of(
-      report.under_way, [](const storage::CallUnderWay& call) { return call.thread != 0; });
+  const bool threads = std::ranges::any_of(report.under_way, [](const storage::CallUnderWay& call) {
+    return call.thread != ThreadIndex{};
+  });
   TextColumns columns({{threads ? "rank:thread" : "rank", kRight},
                        {"function", kLeft},
                        {"for", kRight},
@@ -204,7 +205,7 @@ std::string under_way_text(const Report& report) {
                        {"", kLeft}});
   for (const storage::CallUnderWay& call : report.under_way) {
     const std::string world = worlds ? fmt::format("{}/", raw(call.world)) : "";
-    const std::string thread = threads ? fmt::format(":{}", call.thread) : "";
+    const std::string thread = threads ? fmt::format(":{}", raw(call.thread)) : "";
     columns.add({world + count_text(raw(call.rank)) + thread, call.function,
                  duration_text(call.duration_ns()), duration_text(call.begin_ns),
                  call.peer ? world + count_text(raw(*call.peer)) : "", why_no_longer(call)});

@@ -28,7 +28,7 @@ constexpr std::size_t kMaxChunkBytes = 1024 + 76 * kMaxChunkEvents;
 /// Values of `Event` fields that mean "none" or "not known".
 constexpr std::int32_t kNoPeer = -1;
 constexpr std::int32_t kNoTag = -2147483647 - 1;
-constexpr std::uint32_t kNoComm = 0xffffffff;
+constexpr CommId kNoComm{0xffffffff};
 
 /// A stored event. It has the fields of a capture::Record, but its times count from the run's
 /// start. `kind` is a RecordKind.
@@ -37,12 +37,12 @@ struct Event {
   Nanos end_ns = 0;
   std::uint64_t request = 0;
   std::uint64_t bytes = 0;
-  std::uint32_t comm = kNoComm;
+  CommId comm = kNoComm;
   std::int32_t peer = kNoPeer;
   std::int32_t tag = kNoTag;
   std::int32_t result = 0;
   std::uint32_t calls = 1;
-  std::uint32_t thread = 0;
+  ThreadIndex thread{};
   std::uint32_t number = 0;  ///< See kEventNumbered; 0 without it.
   FunctionId function{};
   std::uint8_t kind = 0;

@@ -59,17 +59,14 @@ inline Shape shape_of(const Event& event, std::uint64_t form) {
     return low | std::uint64_t{high} << 32;
   };
   const auto u32 = [](std::int32_t number) { return static_cast<std::uint32_t>(number); };
-  return Shape{{event.bytes, pair(event.comm + 1, u32(event.peer) + 1),
+  return Shape{{event.bytes, pair(raw(event.comm) + 1, u32(event.peer) + 1),
                 pair(zigzag32(u32(event.tag)) + 1, zigzag32(u32(event.result))),
-                pair(event.calls, event.thread),
+                pair(event.calls, raw(event.thread)),
                 raw(event.function) | std::uint64_t{event.kind} << 16 |
                     std::uint64_t{event.flags} << 24 | form << 32}};
 }
 
 inline std::uint64_t form_of(const Shape& shape) { return shape.word[4] >> 32; }
-inline std::uint32_t thread_of(const Shape& shape) {
-  return static_cast<std::uint32_t>(shape.word[3] >> 32);
-}
 
 /// Returns the event of a shape, without times and request.
 inline Event event_of(const Shape& shape) {
@@ -77,12 +74,12 @@ inline Event event_of(const Shape& shape) {
   const auto high = [](std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); };
   Event event;
   event.bytes = shape.word[0];
-  event.comm = low(shape.word[1]) - 1;
+  event.comm = CommId{low(shape.word[1]) - 1};
   event.peer = static_cast<std::int32_t>(high(shape.word[1]) - 1);
   event.tag = static_cast<std::int32_t>(unzigzag32(low(shape.word[2]) - 1));
   event.result = static_cast<std::int32_t>(unzigzag32(high(shape.word[2])));
   event.calls = low(shape.word[3]);
-  event.thread = high(shape.word[3]);
+  event.thread = ThreadIndex{high(shape.word[3])};
   event.function = FunctionId{static_cast<std::uint16_t>(shape.word[4])};
   event.kind = static_cast<std::uint8_t>(shape.word[4] >> 16);
   event.flags = static_cast<std::uint8_t>(shape.word[4] >> 24);
@@ -114,20 +111,20 @@ class Clock {
   }
 
   bool is_odd(const Event& event) const {
-    return event.begin_ns < static_cast<Nanos>(previous_[event.thread % kSlots].end) ||
+    return event.begin_ns < static_cast<Nanos>(previous_[raw(event.thread) % kSlots].end) ||
            event.end_ns < event.begin_ns;
   }
 
-  Told tell(std::uint32_t thread, bool odd, Times now) {
-    Times& before = previous_[thread % kSlots];
+  Told tell(ThreadIndex thread, bool odd, Times now) {
+    Times& before = previous_[raw(thread) % kSlots];
     const Told told = odd ? Told{zigzag(now.begin - before.begin), zigzag(now.end - before.end)}
                           : Told{now.begin - before.end, now.end - now.begin};
     before = now;
     return told;
   }
 
-  Times understand(std::uint32_t thread, bool odd, Told told) {
-    Times& before = previous_[thread % kSlots];
+  Times understand(ThreadIndex thread, bool odd, Told told) {
+    Times& before = previous_[raw(thread) % kSlots];
     Times now;
     now.begin = odd ? before.begin + unzigzag(told.first) : before.end + told.first;
     now.end = odd ? before.end + unzigzag(told.second) : now.begin + told.second;

@@ -106,11 +106,11 @@ void write(const WaitRow& row, schema::WaitRow::Builder out) {
 void write(const UnderWayRow& row, schema::UnderWayRow::Builder out) {
   out.setLeaf(raw(row.leaf));
   out.setLane(raw(row.lane));
-  out.setThread(row.thread);
+  out.setThread(raw(row.thread));
   out.setFunction(raw(row.function));
   out.setBeginNs(row.begin_ns);
   out.setPeer(row.peer ? raw(*row.peer) : kNone);
-  out.setComm(row.comm.value_or(kNone));
+  out.setComm(row.comm ? raw(*row.comm) : kNone);
 }
 
 void write(const EarlierRow& row, schema::EarlierRow::Builder out) {
@@ -163,11 +163,11 @@ void read(schema::WaitRow::Reader in, std::size_t, WaitRow& row) {
 void read(schema::UnderWayRow::Reader in, std::size_t, UnderWayRow& row) {
   row.leaf = LeafId{in.getLeaf()};
   row.lane = process_lane(in.getLane());
-  row.thread = in.getThread();
+  row.thread = ThreadIndex{in.getThread()};
   row.function = FunctionId{in.getFunction()};
   row.begin_ns = in.getBeginNs();
   if (in.getPeer() != kNone) row.peer = Rank{in.getPeer()};
-  if (in.getComm() != kNone) row.comm = in.getComm();
+  if (in.getComm() != kNone) row.comm = CommId{in.getComm()};
 }
 
 void read(schema::EarlierRow::Reader in, std::size_t, EarlierRow& row) {

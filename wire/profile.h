@@ -108,11 +108,11 @@ struct EarlierRow {
 struct UnderWayRow {
   LeafId leaf{};
   Lane lane{};
-  std::uint32_t thread = 0;
+  ThreadIndex thread{};
   FunctionId function{};
   Nanos begin_ns = 0;
-  std::optional<Rank> peer;           ///< The other side or the root; nullopt: none, or not known.
-  std::optional<std::uint32_t> comm;  ///< Identity of the communicator; nullopt: not known.
+  std::optional<Rank> peer;    ///< The other side or the root; nullopt: none, or not known.
+  std::optional<CommId> comm;  ///< nullopt: not known.
   bool operator==(const UnderWayRow&) const = default;
 };
 

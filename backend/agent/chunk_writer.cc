@@ -90,7 +90,7 @@ void ChunkWriter::add_ring(const WatchedProcess& process, std::uint32_t ring, Dr
       const auto [mapped_begin, mapped_end] = times.of(record);
       const Nanos known_begin = std::min(begins.of(record.begin, mapped_begin), mapped_end);
       const auto [begin, end] = order.next(record, known_begin, mapped_end);
-      events_.push_back(event_of(record, begin, end, ring));
+      events_.push_back(event_of(record, begin, end, ThreadIndex{ring}));
       calls += events_.back().calls;
     }
     mark.to.chunk_calls += calls;

@@ -291,13 +291,13 @@ std::optional<OpenCall> Segment::under_way(std::uint32_t ring) const noexcept {
   for (int i = 0; i < kTries; ++i) {
     const std::uint64_t begin = from.begin.load(std::memory_order_acquire);
     if (begin == 0) return std::nullopt;
-    OpenCall call{begin, FunctionId{}, capture::kNoPeer, capture::kNoComm};
+    OpenCall call{begin, FunctionId{}, capture::kNoPeer, wire::kNoComm};
     const std::uint64_t where = from.where.load(std::memory_order_acquire);
     const std::uint32_t function = from.function.load(std::memory_order_acquire);
     if (from.begin.load(std::memory_order_acquire) != begin) continue;
     call.function = FunctionId{static_cast<std::uint16_t>(function & (kMaxFunctions - 1))};
     call.peer = std::max(capture::peer_of(where), capture::kNoPeer);
-    call.comm = capture::comm_of(where);
+    call.comm = CommId{capture::comm_of(where)};
     return call;
   }
   return std::nullopt;

@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "capture/core/ring.h"
+#include "wire/chunk.h"
 #include "wire/registration.h"
 
 namespace xylem::backend {
@@ -40,7 +41,7 @@ struct OpenCall {
   std::uint64_t begin = 0;  ///< Ticks of the segment's clock; never 0.
   FunctionId function{};
   std::int32_t peer = capture::kNoPeer;  ///< kNoPeer, or 0 and above.
-  std::uint32_t comm = capture::kNoComm;
+  CommId comm = wire::kNoComm;
   bool operator==(const OpenCall&) const = default;
 };
 

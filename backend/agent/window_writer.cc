@@ -132,7 +132,8 @@ void WindowWriter::look(Drain& drain) {
 // Notes whether a further window is needed for the call.
 void WindowWriter::note_open(const WatchedProcess& process, std::uint32_t ring,
                              const OpenUntil& open) {
-  const Nanos since = std::max(open.call.begin_ns, builder_.charged_until(process.lane, ring));
+  const Nanos since =
+      std::max(open.call.begin_ns, builder_.charged_until(process.lane, ThreadIndex{ring}));
   if (since >= open.until) return;
   has_open_calls_ = true;
   open_since_ = std::min(open_since_, since);
@@ -189,7 +190,7 @@ std::optional<WindowWriter::OpenUntil> WindowWriter::next_recorded(WatchedProces
     if (timed.record.kind == capture::RecordKind::kCompletion) continue;
     const FunctionId function{
         std::min<std::uint16_t>(timed.record.function, std::uint16_t{capture::kMaxFunctions - 1})};
-    return OpenUntil{{ring, function, timed.begin_ns, timed.record.peer, timed.record.comm},
+    return OpenUntil{{ThreadIndex{ring}, function, timed.begin_ns, timed.record.peer, timed.comm()},
                      timed.end_ns,
                      timed.record.begin};
   }
@@ -208,7 +209,9 @@ std::optional<WindowWriter::OpenUntil> WindowWriter::published(const WatchedProc
   const Nanos begin = cursor.order.after_last(cursor.begins.of(ticks, times.of(ticks)));
   if (begin >= until) return std::nullopt;
   return OpenUntil{
-      {ring, cursor.open->function, begin, cursor.open->peer, cursor.open->comm}, until, ticks};
+      {ThreadIndex{ring}, cursor.open->function, begin, cursor.open->peer, cursor.open->comm},
+      until,
+      ticks};
 }
 
 // Tells the builder where a former worker has stopped. A time in the future is from before a step
@@ -220,7 +223,7 @@ void WindowWriter::introduce(WatchedProcess& process, std::uint32_t ring, const 
   const RingProgress& progress = process.segment.progress(ring);
   if (progress.window_position == 0 && progress.charged_ns == 0) return;
   const bool is_possible = progress.charged_ns <= drain.run_now + SlewedLine::kJump;
-  builder_.resume(process.lane, ring,
+  builder_.resume(process.lane, ThreadIndex{ring},
                   is_possible ? progress.charged_ns : drain.run_time(process.added_at));
 }
 
@@ -427,7 +430,7 @@ void WindowWriter::fill_accounts(wire::ProfileWindow& window, Progress& progress
     for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
       RingMark mark{lane, ring, process.segment.progress(ring)};
       const std::uint64_t position = process.cursors[ring].position;
-      const Nanos charged = builder_.charged_until(lane, ring);
+      const Nanos charged = builder_.charged_until(lane, ThreadIndex{ring});
       if (position <= mark.to.window_position && charged <= mark.to.charged_ns) continue;
       mark.to.window_position = std::max(mark.to.window_position, position);
       mark.to.charged_ns = std::max(mark.to.charged_ns, charged);

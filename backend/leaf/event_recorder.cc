@@ -55,7 +55,7 @@ TimedRecord record_of(const SourceCall& event) {
   timed.end_ns = event.end_ns;
   timed.record = {};
   timed.record.bytes = event.bytes;
-  timed.record.comm = wire::kNoComm;
+  timed.record.comm = capture::kNoComm;
   timed.record.peer = event.peer ? static_cast<std::int32_t>(raw(*event.peer)) : capture::kNoPeer;
   timed.record.tag = event.tag;
   timed.record.result = event.result;
@@ -63,7 +63,7 @@ TimedRecord record_of(const SourceCall& event) {
   timed.record.function = event.function;
   timed.record.kind = capture::RecordKind::kMpiCall;
   timed.record.flags = flags_of(event.direction);
-  timed.record.thread = event.thread;
+  timed.record.thread = raw(event.thread);
   return timed;
 }
 

@@ -37,9 +37,9 @@ std::uint64_t TimeEstimate::time_of_many(const Thread& in, const Timed& timed,
   return std::max(duration, std::min(product(duration, calls), free));
 }
 
-Nanos TimeEstimate::earliest(std::uint32_t thread, FunctionId function, Nanos begin,
+Nanos TimeEstimate::earliest(ThreadIndex thread, FunctionId function, Nanos begin,
                              Nanos since) const {
-  const std::uint32_t number = std::min(thread, capture::kMaxThreads - 1);
+  const std::uint32_t number = std::min(raw(thread), capture::kMaxThreads - 1);
   if (number >= threads_.size() || threads_[number] == nullptr) return std::min(begin, since);
   const Thread& in = *threads_[number];
   const std::uint16_t at = in.at[raw(function)];
@@ -56,7 +56,7 @@ std::vector<TimeEstimate::Span> TimeEstimate::unrecorded_spans(FunctionId functi
     if (at == 0) continue;
     const Nanos begin = in.timed[at - 1].end;
     const Nanos end = begin == in.last ? until : in.last;
-    if (begin < end) spans.push_back({number, begin, end});
+    if (begin < end) spans.push_back({ThreadIndex{number}, begin, end});
   }
   return spans;
 }

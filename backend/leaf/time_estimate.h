@@ -44,10 +44,10 @@ class TimeEstimate {
   /// `since` is the earliest possible begin of the record's calls. It is used only for a thread's
   /// first record, and only if this record represents several calls. A worker that replaces a dead
   /// worker needs it, because it has not seen the previous records.
-  std::uint64_t take(std::uint32_t thread, FunctionId function, Nanos begin, Nanos end,
+  std::uint64_t take(ThreadIndex thread, FunctionId function, Nanos begin, Nanos end,
                      std::uint64_t calls, Nanos since) {
     // A hostile record may name any thread.
-    const std::uint32_t number = std::min(thread, capture::kMaxThreads - 1);
+    const std::uint32_t number = std::min(raw(thread), capture::kMaxThreads - 1);
     if (number >= threads_.size() || threads_[number] == nullptr) {
       meet(number, calls > 1 ? std::min(begin, since) : begin);
     }
@@ -69,11 +69,11 @@ class TimeEstimate {
   /// A sampled record represents several calls, but only one was timed. Returns the earliest time
   /// at which the others may have begun: the end of the function's previous record in this thread,
   /// or the begin of the thread's first calls. Call it before take(), with the same arguments.
-  Nanos earliest(std::uint32_t thread, FunctionId function, Nanos begin, Nanos since) const;
+  Nanos earliest(ThreadIndex thread, FunctionId function, Nanos begin, Nanos since) const;
 
   /// A span of time in which a thread may have made calls of a function that have no record.
   struct Span {
-    std::uint32_t thread = 0;
+    ThreadIndex thread{};
     Nanos begin = 0;
     Nanos end = 0;
   };

@@ -5,28 +5,34 @@
 #include <cstdint>
 
 #include "base/clock.h"
+#include "base/ids.h"
 #include "capture/core/ring.h"
 #include "wire/chunk.h"
 
 namespace xylem::backend {
+
+static_assert(raw(wire::kNoComm) == capture::kNoComm);
 
 /// A record, and its times on the run's clock. 0 <= begin_ns <= end_ns.
 struct TimedRecord {
   capture::Record record;
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
+
+  CommId comm() const noexcept { return CommId{record.comm}; }
+  ThreadIndex thread() const noexcept { return ThreadIndex{record.thread}; }
 };
 
 /// Makes the event that a chunk stores for this record. `thread` is the number of the record's
 /// ring; the field Record::thread is not trusted. A completion record represents no call.
 inline wire::Event event_of(const capture::Record& from, Nanos begin_ns, Nanos end_ns,
-                            std::uint32_t thread) {
+                            ThreadIndex thread) {
   wire::Event event;
   event.begin_ns = begin_ns;
   event.end_ns = end_ns;
   event.request = from.request;
   event.bytes = from.bytes;
-  event.comm = from.comm;
+  event.comm = CommId{from.comm};
   event.peer = from.peer;
   event.tag = from.tag;
   event.result = from.result;
@@ -39,7 +45,7 @@ inline wire::Event event_of(const capture::Record& from, Nanos begin_ns, Nanos e
   return event;
 }
 
-inline wire::Event event_of(const TimedRecord& timed, std::uint32_t thread) {
+inline wire::Event event_of(const TimedRecord& timed, ThreadIndex thread) {
   return event_of(timed.record, timed.begin_ns, timed.end_ns, thread);
 }
 

@@ -120,7 +120,7 @@ void WindowBuilder::add_group(Process& process, Lane lane, std::span<const Timed
 WindowBuilder::LargeGroup* WindowBuilder::find_large(Process& process, Lane lane,
                                                      const TimedRecord& first, bool goes_on) {
   const Record& of = first.record;
-  const auto known = process.large.find(of.thread);
+  const auto known = process.large.find(first.thread());
   if (known != process.large.end() && known->second.begin == of.begin &&
       known->second.end == of.end && known->second.function == of.function) {
     return &known->second;
@@ -129,7 +129,7 @@ WindowBuilder::LargeGroup* WindowBuilder::find_large(Process& process, Lane lane
   if (known != process.large.end()) share_time(lane, known->second);
   // The thread of a hostile record may be any number.
   if (known == process.large.end() && process.large.size() >= capture::kMaxThreads) return nullptr;
-  LargeGroup& large = process.large[of.thread];
+  LargeGroup& large = process.large[first.thread()];
   large.begin = of.begin;
   large.end = of.end;
   large.function = of.function;
@@ -184,7 +184,7 @@ void WindowBuilder::add_one(Process& process, Lane lane, const TimedRecord& time
 std::uint64_t WindowBuilder::count_time(Process& process, const TimedRecord& timed,
                                         wire::ProfileRow& row, std::uint64_t calls) {
   const FunctionId function = row.function;
-  ThreadTime& thread = thread_of(process, timed.record.thread);
+  ThreadTime& thread = thread_of(process, timed.thread());
   if (thread.has_step) follow_step(thread, timed.end_ns);
   const Nanos begin = timed.begin_ns;
   const auto duration = static_cast<std::uint64_t>(timed.end_ns - begin);
@@ -192,21 +192,21 @@ std::uint64_t WindowBuilder::count_time(Process& process, const TimedRecord& tim
   if (calls > 1) {
     // A successor does not know which time its predecessor has counted before the begin.
     const Nanos since = thread.is_resumed ? begin : begin_ns();
-    const Nanos from = process.times.earliest(timed.record.thread, function, begin, since);
-    time = process.times.take(timed.record.thread, function, begin, timed.end_ns, calls, since);
+    const Nanos from = process.times.earliest(timed.thread(), function, begin, since);
+    time = process.times.take(timed.thread(), function, begin, timed.end_ns, calls, since);
     time = duration +
            spread(row, thread, from, begin, thread.charged_until, time - std::min(time, duration));
   } else {
-    process.times.take(timed.record.thread, function, begin, timed.end_ns, calls, begin);
+    process.times.take(timed.thread(), function, begin, timed.end_ns, calls, begin);
   }
   charge(row, thread, std::max(begin, thread.charged_until), timed.end_ns);
   if (overlap_counts_once_) thread.charged_until = std::max(thread.charged_until, timed.end_ns);
   return time;
 }
 
-WindowBuilder::ThreadTime& WindowBuilder::thread_of(Process& process, std::uint32_t thread) {
+WindowBuilder::ThreadTime& WindowBuilder::thread_of(Process& process, ThreadIndex thread) {
   // A hostile record may name any thread.
-  const std::uint32_t number = std::min(thread, capture::kMaxThreads - 1);
+  const std::uint32_t number = std::min(raw(thread), capture::kMaxThreads - 1);
   if (number >= process.threads.size()) process.threads.resize(number + 1);
   return process.threads[number];
 }
@@ -290,17 +290,17 @@ wire::UnderWayRow WindowBuilder::listed(Lane lane, const Open& call) const {
   row.function = call.function;
   row.begin_ns = call.begin_ns;
   if (call.peer >= 0) row.peer = Rank{static_cast<std::uint32_t>(call.peer)};
-  if (call.comm != capture::kNoComm) row.comm = call.comm;
+  if (call.comm != wire::kNoComm) row.comm = call.comm;
   return row;
 }
 
-Nanos WindowBuilder::charged_until(Lane lane, std::uint32_t thread) const {
+Nanos WindowBuilder::charged_until(Lane lane, ThreadIndex thread) const {
   const auto of = processes_.find(raw(lane));
-  if (of == processes_.end() || thread >= of->second.threads.size()) return 0;
-  return of->second.threads[thread].charged_until;
+  if (of == processes_.end() || raw(thread) >= of->second.threads.size()) return 0;
+  return of->second.threads[raw(thread)].charged_until;
 }
 
-void WindowBuilder::resume(Lane lane, std::uint32_t thread, Nanos charged_until) {
+void WindowBuilder::resume(Lane lane, ThreadIndex thread, Nanos charged_until) {
   ThreadTime& of = thread_of(process(lane), thread);
   of.charged_until = std::max(of.charged_until, charged_until);
   of.is_resumed = true;

@@ -115,11 +115,11 @@ class WindowBuilder {
 
   /// A call that has begun and has no record yet. Times are of the run.
   struct Open {
-    std::uint32_t thread = 0;
+    ThreadIndex thread{};
     FunctionId function{};
     Nanos begin_ns = 0;
     std::int32_t peer = capture::kNoPeer;
-    std::uint32_t comm = capture::kNoComm;
+    CommId comm = wire::kNoComm;
   };
   /// Counts the time of an open call up to `until`, at most up to the slice's end, and lists the
   /// call as under way. Time that was counted before is not counted again. Does nothing if the call
@@ -131,10 +131,10 @@ class WindowBuilder {
   void clear_under_way() { under_way_.clear(); }
   /// The time up to which open calls of the thread were counted, and with kCountsOnce all calls; 0:
   /// never.
-  Nanos charged_until(Lane lane, std::uint32_t thread) const;
+  Nanos charged_until(Lane lane, ThreadIndex thread) const;
   /// Continues the work of another builder: the thread's calls were counted up to
   /// `charged_until`, and records of the thread were taken.
-  void resume(Lane lane, std::uint32_t thread, Nanos charged_until);
+  void resume(Lane lane, ThreadIndex thread, Nanos charged_until);
   /// Call it when the run's clock has stepped back and continues from `run_time`. A thread follows
   /// the step at its first record or call with a time that was already counted before the step.
   /// From then on, its time counts from `run_time` on.
@@ -191,8 +191,8 @@ class WindowBuilder {
     std::vector<std::uint32_t> row_of;  // For each function, the index into rows_ plus 1; 0: none.
     std::vector<std::uint32_t> rows;    // The process's indices into rows_.
     TimeEstimate times;
-    std::vector<ThreadTime> threads;                      // By thread number.
-    std::unordered_map<std::uint32_t, LargeGroup> large;  // The last one of each thread.
+    std::vector<ThreadTime> threads;                    // By thread.
+    std::unordered_map<ThreadIndex, LargeGroup> large;  // The last one of each thread.
   };
   Process& process(Lane lane);
   wire::ProfileRow& row(Process& process, Lane lane, FunctionId function);
@@ -201,7 +201,7 @@ class WindowBuilder {
   std::uint64_t count_time(Process& process, const TimedRecord& timed, wire::ProfileRow& row,
                            std::uint64_t calls);
   wire::UnderWayRow listed(Lane lane, const Open& call) const;
-  static ThreadTime& thread_of(Process& process, std::uint32_t thread);
+  static ThreadTime& thread_of(Process& process, ThreadIndex thread);
   static void follow_step(ThreadTime& thread, Nanos until);
   void charge(wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to);
   void charge_earlier(const wire::ProfileRow& row, ThreadTime& thread, Nanos from, Nanos to);

@@ -5,14 +5,14 @@
 
 namespace xylem::storage {
 
-std::uint32_t CollectiveMatcher::communicator(WorldId world, std::uint32_t comm) {
+std::uint32_t CollectiveMatcher::communicator(WorldId world, CommId comm) {
   const auto next = static_cast<std::uint32_t>(communicators_.size());
   const auto [place, is_new] = numbers_.try_emplace({world, comm}, next);
   if (is_new) communicators_.emplace_back();
   return place->second;
 }
 
-void CollectiveMatcher::add_member(WorldId world, std::uint32_t comm, ProcessIndex process) {
+void CollectiveMatcher::add_member(WorldId world, CommId comm, ProcessIndex process) {
   const std::uint32_t number = communicator(world, comm);
   Communicator& of = communicators_[number];
   if (process >= memberships_.size()) memberships_.resize(process + 1);
@@ -21,7 +21,7 @@ void CollectiveMatcher::add_member(WorldId world, std::uint32_t comm, ProcessInd
   of.expected = std::max<std::uint64_t>(of.expected, of.passed.size());
 }
 
-void CollectiveMatcher::expect(WorldId world, std::uint32_t comm, std::uint64_t members) {
+void CollectiveMatcher::expect(WorldId world, CommId comm, std::uint64_t members) {
   Communicator& of = communicators_[communicator(world, comm)];
   of.expected = std::max(of.expected, members);
 }
@@ -43,7 +43,7 @@ void CollectiveMatcher::pass(Communicator& of, std::int64_t& passed, std::int64_
   passed = number;
 }
 
-bool CollectiveMatcher::arrive(ProcessIndex process, std::uint32_t comm, std::uint32_t number,
+bool CollectiveMatcher::arrive(ProcessIndex process, CommId comm, std::uint32_t number,
                                const Arrival* arrival) {
   if (process >= memberships_.size()) return false;
   const auto found = memberships_[process].find(comm);

@@ -35,15 +35,14 @@ class CollectiveMatcher {
 
   explicit CollectiveMatcher(Sink& sink) : sink_(sink) {}
 
-  void add_member(WorldId world, std::uint32_t comm, ProcessIndex process);
+  void add_member(WorldId world, CommId comm, ProcessIndex process);
   /// The communicator has at least this number of members, some of whom are not known.
-  void expect(WorldId world, std::uint32_t comm, std::uint64_t members);
+  void expect(WorldId world, CommId comm, std::uint64_t members);
 
   /// The member takes part in the collective with this number. `arrival` is null if its call is not
   /// analysed. Returns false, and does nothing, if the process is no member, or has passed the
   /// number before.
-  bool arrive(ProcessIndex process, std::uint32_t comm, std::uint32_t number,
-              const Arrival* arrival);
+  bool arrive(ProcessIndex process, CommId comm, std::uint32_t number, const Arrival* arrival);
   /// The process does not arrive any more.
   void leave(ProcessIndex process);
 
@@ -64,15 +63,15 @@ class CollectiveMatcher {
   };
   using Open = std::map<std::int64_t, Collective>::iterator;
 
-  std::uint32_t communicator(WorldId world, std::uint32_t comm);
+  std::uint32_t communicator(WorldId world, CommId comm);
   // Decides the collective if it can be decided; returns the next one.
   Open decide(Communicator& of, Open open);
   void pass(Communicator& of, std::int64_t& passed, std::int64_t number);
 
   Sink& sink_;
-  std::map<std::pair<WorldId, std::uint32_t>, std::uint32_t> numbers_;  // By world and comm.
+  std::map<std::pair<WorldId, CommId>, std::uint32_t> numbers_;  // Index into communicators_.
   std::vector<Communicator> communicators_;
-  std::vector<std::unordered_map<std::uint32_t, Membership>> memberships_;  // By process, comm.
+  std::vector<std::unordered_map<CommId, Membership>> memberships_;  // By process.
   std::size_t arrivals_ = 0;
 };
 

@@ -70,7 +70,7 @@ class SampledCalls {
     std::uint64_t in_calls_ns = 0;
     std::unordered_map<std::int64_t, Record> newest;  ///< By function.
   };
-  std::unordered_map<std::uint32_t, Thread> threads_;
+  std::unordered_map<ThreadIndex, Thread> threads_;
 };
 
 }  // namespace xylem::storage

@@ -270,7 +270,7 @@ void Cursor::column(sqlite3_context* out, int column) {
     case kRank:
       return result_optional(out, rank_);
     case kThread:
-      return sqlite3_result_int64(out, event.thread);
+      return sqlite3_result_int64(out, raw(event.thread));
     case kBegin:
       return sqlite3_result_int64(out, event.begin_ns);
     case kEnd:
@@ -290,7 +290,7 @@ void Cursor::column(sqlite3_context* out, int column) {
       if (event.tag != wire::kNoTag) sqlite3_result_int(out, event.tag);
       return;
     case kComm:
-      if (event.comm != wire::kNoComm) sqlite3_result_int64(out, event.comm);
+      if (event.comm != wire::kNoComm) sqlite3_result_int64(out, raw(event.comm));
       return;
     case kRequest:  // An identity: all its bits matter, so it is not cut.
       return sqlite3_result_int64(out, static_cast<sqlite3_int64>(event.request));

@@ -16,7 +16,7 @@ namespace xylem::storage {
 /// channel.
 struct MessageKey {
   WorldId world{};
-  std::uint32_t comm = wire::kNoComm;
+  CommId comm = wire::kNoComm;
   Rank source{}, destination{};
   std::int32_t tag = wire::kNoTag;
   std::uint32_t number = 0;
@@ -29,7 +29,7 @@ struct MessageKeyHash {
       return std::uint64_t{high} << 32 | low;
     };
     // Multiplication and shift, as in splitmix64: neighbouring numbers must not share buckets.
-    std::uint64_t mixed = both(raw(key.world), key.comm) * 0x9e3779b97f4a7c15ull ^
+    std::uint64_t mixed = both(raw(key.world), raw(key.comm)) * 0x9e3779b97f4a7c15ull ^
                           both(raw(key.source), raw(key.destination));
     mixed = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9ull ^
             both(static_cast<std::uint32_t>(key.tag), key.number);

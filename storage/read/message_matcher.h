@@ -53,11 +53,11 @@ struct MessageHalf {
   std::uint64_t call = 0;  ///< The caller's own number of the call, see MessageMatcher::add().
   ProcessIndex process = 0;
   WorldId world{};
-  std::uint32_t comm = wire::kNoComm;
+  CommId comm = wire::kNoComm;
   Rank source{}, destination{};
   std::int32_t tag = wire::kNoTag;
   std::uint32_t number = 0;  ///< Meaningless if `is_numbered` is false.
-  std::uint32_t thread = 0, posting_thread = 0;
+  ThreadIndex thread{}, posting_thread{};
   FunctionId function{};
   bool is_send = false;
   bool is_numbered = false;
@@ -120,12 +120,12 @@ class MessageMatcher {
   struct Held {
     MessageHalf half;
     Nanos begin_ns = 0, end_ns = 0;  // When its number was taken.
-    std::uint32_t thread = 0;
+    ThreadIndex thread{};
     bool is_ambiguous = false;
   };
   struct Post {
     Nanos begin_ns = 0, end_ns = 0;
-    std::uint32_t thread = 0;
+    ThreadIndex thread{};
   };
   struct Awaited {
     MessageKey key;

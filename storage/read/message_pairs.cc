@@ -13,8 +13,8 @@ namespace {
 std::optional<std::int64_t> tag_of(std::int32_t tag) {
   return tag == wire::kNoTag ? std::nullopt : std::optional<std::int64_t>(tag);
 }
-std::optional<std::int64_t> comm_of(std::uint32_t comm) {
-  return comm == wire::kNoComm ? std::nullopt : std::optional<std::int64_t>(comm);
+std::optional<CommId> comm_of(CommId comm) {
+  return comm == wire::kNoComm ? std::nullopt : std::optional(comm);
 }
 
 Nanos time_of_message(const Timeline::Message& message) {

@@ -58,7 +58,7 @@ class MessagePairs {
  private:
   struct Call {
     Nanos begin_ns = 0, end_ns = 0;
-    std::uint32_t thread = 0;
+    ThreadIndex thread{};
   };
   struct Post {
     Rank rank{};

@@ -119,7 +119,7 @@ class Search {
       return !wanted || *wanted == value;
     };
     return (functions_.empty() || functions_.contains(function)) && is(query_.peer, event.peer) &&
-           is(query_.tag, event.tag) && is(query_.comm, event.comm);
+           is(query_.tag, event.tag) && is(query_.comm, raw(event.comm));
   }
 
   // A call that completes several requests has an event for itself and one for each of them.

@@ -258,7 +258,7 @@ class CallReader {
     call.function = open.function;
     call.function_class = open.function_class;
     if (open.peer) call.peer = raw(*open.peer);
-    if (open.comm) call.comm = *open.comm;
+    call.comm = open.comm;
     call.is_open = true;
     call.has_ended = open.has_ended;
     call.is_host_lost = open.is_host_lost;
@@ -289,7 +289,7 @@ class CallReader {
   std::size_t kept_;
   std::vector<Found> found_;
   std::uint64_t in_all_ = 0;
-  std::map<std::pair<Rank, std::uint32_t>, Nanos> newest_ends_;  // Of rank and thread.
+  std::map<std::pair<Rank, ThreadIndex>, Nanos> newest_ends_;
   bool has_messages_ = false;
   MessagePairs pairs_;
   RankRows rows_;

@@ -46,11 +46,12 @@ struct Timeline {
   /// missing.
   struct Call {
     Rank rank{};
-    std::uint32_t thread = 0;
+    ThreadIndex thread{};
     Nanos begin_ns = 0, end_ns = 0;
     std::string function, function_class;
     /// As recorded. A damaged file may have a peer that is no rank.
-    std::optional<std::int64_t> peer, tag, comm;
+    std::optional<std::int64_t> peer, tag;
+    std::optional<CommId> comm;
     std::uint64_t bytes = 0, calls = 1;
     bool estimated = false;  ///< The time is an estimate for `calls` calls.
     /// True if the call has not returned. It then has no tag and no bytes, and ends at the newest
@@ -72,7 +73,8 @@ struct Timeline {
     /// `received_ns` may be earlier than `sent_ns`, but not by more than the clocks may be apart.
     std::optional<Nanos> received_ns;
     std::uint64_t bytes = 0;
-    std::optional<std::int64_t> tag, comm;
+    std::optional<std::int64_t> tag;
+    std::optional<CommId> comm;
   };
   /// A long call. `begin_ns` and `end_ns` are the times of the call if its chunk is stored,
   /// otherwise the times of its window.

@@ -28,13 +28,13 @@ UnderWayRows read_under_way(Inquiry& inquiry, const std::string& condition, std:
     CallUnderWay call;
     call.world = id_of<WorldId>(row[0]);
     call.rank = id_of<Rank>(row[1]);
-    call.thread = static_cast<std::uint32_t>(count_of(row[2]));
+    call.thread = ThreadIndex{static_cast<std::uint32_t>(count_of(row[2]))};
     call.function = text_of(row[3]);
     call.function_class = text_of(row[4]);
     call.begin_ns = time_of(row[5]);
     call.at_ns = time_of(row[6]);
     if (!is_null(row[7])) call.peer = id_of<Rank>(row[7]);
-    if (!is_null(row[8])) call.comm = static_cast<std::uint32_t>(count_of(row[8]));
+    if (!is_null(row[8])) call.comm = CommId{static_cast<std::uint32_t>(count_of(row[8]))};
     call.has_ended = integer_of(row[9]) != 0;
     call.is_host_lost = !call.has_ended && integer_of(row[10]) != 0;
     found.calls.push_back(std::move(call));

@@ -17,15 +17,15 @@ namespace xylem::storage {
 struct CallUnderWay {
   WorldId world{};
   Rank rank{};
-  std::uint32_t thread = 0;
+  ThreadIndex thread{};
   std::string function, function_class;
   Nanos begin_ns = 0;
   /// The newest time at which the call is known not to have returned. While the run is in progress,
   /// this is at most about a second ago, unless the rank's host is silent.
   Nanos at_ns = 0;
-  std::optional<Rank> peer = {};           ///< The other rank, if the call has exactly one.
-  std::optional<std::uint32_t> comm = {};  ///< Identity of the communicator; nullopt: unknown.
-  bool has_ended = false;                  ///< True if the process ended in this call.
+  std::optional<Rank> peer = {};    ///< The other rank, if the call has exactly one.
+  std::optional<CommId> comm = {};  ///< nullopt: unknown.
+  bool has_ended = false;           ///< True if the process ended in this call.
   /// True if the rank's host was lost in the middle of this call. It is not known whether the call
   /// has returned since.
   bool is_host_lost = false;

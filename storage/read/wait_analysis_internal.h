@@ -25,9 +25,13 @@ constexpr std::uint64_t kSurelyBuffered = 1024;
 /// After this number of events, or of calls in flight, waits are followed to their causes.
 constexpr std::size_t kWaitBatch = 1u << 16;
 
+constexpr CommId kCommWorld{0};
+/// MPI_COMM_SELF: the same id on all ranks, but each one is alone.
+constexpr CommId kCommSelf{1};
+
 /// Threads of a hostile file may have any number.
-inline ThreadOf thread_of(ProcessIndex process, std::uint32_t thread) {
-  constexpr std::uint32_t kMaxThread = 63;
+inline ThreadOf thread_of(ProcessIndex process, ThreadIndex thread) {
+  constexpr ThreadIndex kMaxThread{63};
   return {process, std::min(thread, kMaxThread)};
 }
 
@@ -38,7 +42,7 @@ struct WaitAnalysis::State final : MessageSink, CollectiveMatcher::Sink {
   struct Probe {
     std::uint64_t call = 0;
     Nanos end_ns = 0;
-    std::uint32_t comm = 0;
+    CommId comm{};
     Rank source{};
     std::int32_t tag = 0;
   };
@@ -64,7 +68,7 @@ struct WaitAnalysis::State final : MessageSink, CollectiveMatcher::Sink {
   void add_call(ProcessIndex index, std::uint32_t function, CallRole role,
                 const wire::Event& event);
   void add_probe(ProcessIndex index, std::uint64_t number, const wire::Event& event);
-  std::uint64_t& gathering_of(ProcessIndex index, std::uint32_t thread);
+  std::uint64_t& gathering_of(ProcessIndex index, ThreadIndex thread);
   void end_gathering(std::uint64_t& number);
 
   // ---- requests ----

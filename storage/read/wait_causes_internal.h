@@ -17,7 +17,7 @@ namespace xylem::storage {
 /// A thread of a process.
 struct ThreadOf {
   ProcessIndex process = 0;
-  std::uint32_t thread = 0;
+  ThreadIndex thread{};
   bool operator==(const ThreadOf&) const = default;
 };
 
@@ -99,7 +99,7 @@ class WaitCauses {
   };
   struct ThreadHash {
     std::size_t operator()(const ThreadOf& of) const noexcept {
-      return std::hash<std::uint64_t>()(std::uint64_t{of.process} << 32 | of.thread);
+      return std::hash<std::uint64_t>()(std::uint64_t{of.process} << 32 | raw(of.thread));
     }
   };
 

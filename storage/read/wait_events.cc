@@ -16,8 +16,6 @@ namespace {
 constexpr std::size_t kMaxConsidered = 256;
 constexpr std::size_t kMaxCallsOfRequest = 64;
 constexpr std::size_t kMaxProbes = 64;
-/// MPI_COMM_SELF: the same number on all ranks, but each one is alone.
-constexpr std::uint32_t kCommSelf = 1;
 
 bool is_numbered(const wire::Event& event) { return (event.flags & wire::kEventNumbered) != 0; }
 std::optional<Rank> rank_of(std::int32_t peer) {
@@ -41,9 +39,9 @@ WaitAnalysis::State::State(std::vector<WaitFunction> of) : functions(std::move(o
 
 // ---- events ----
 
-std::uint64_t& WaitAnalysis::State::gathering_of(ProcessIndex index, std::uint32_t thread) {
+std::uint64_t& WaitAnalysis::State::gathering_of(ProcessIndex index, ThreadIndex thread) {
   auto& gathering = processes[index].gathering;
-  const std::uint32_t slot = thread_of(index, thread).thread;
+  const std::uint32_t slot = raw(thread_of(index, thread).thread);
   if (slot >= gathering.size()) gathering.resize(slot + 1);
   return gathering[slot];
 }

@@ -248,12 +248,12 @@ void WaitAnalysis::expect_threads(ProcessIndex process) {
   state_->messages.expect_threads(process);
 }
 
-void WaitAnalysis::add_member(ProcessIndex process, std::uint32_t comm) {
+void WaitAnalysis::add_member(ProcessIndex process, CommId comm) {
   state_->collectives.add_member(state_->processes[process].world, comm, process);
 }
 
 void WaitAnalysis::expect_ranks(WorldId world, std::uint64_t ranks) {
-  state_->collectives.expect(world, 0, ranks);
+  state_->collectives.expect(world, kCommWorld, ranks);
 }
 
 void WaitAnalysis::add(ProcessIndex process, std::uint32_t function, const wire::Event& event) {

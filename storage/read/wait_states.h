@@ -164,7 +164,7 @@ class WaitAnalysis {
   /// Several threads of the process call MPI.
   void expect_threads(ProcessIndex process);
   /// The process has events on this communicator. All members must be added before the first event.
-  void add_member(ProcessIndex process, std::uint32_t comm);
+  void add_member(ProcessIndex process, CommId comm);
   /// The number of ranks of MPI_COMM_WORLD, if some of them may have no process here. Collectives
   /// on it are then not analysed.
   void expect_ranks(WorldId world, std::uint64_t ranks);

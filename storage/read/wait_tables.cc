@@ -23,14 +23,14 @@ constexpr std::uint64_t kEventsOfPromise = 1u << 16;
 
 /// What the first pass learns about a process.
 struct Surveyed {
-  std::set<std::uint32_t> comms;
+  std::set<CommId> comms;
   bool has_one_thread = true;
 };
 
 Surveyed survey(EventStream& stream, ProcessIndex process) {
   Surveyed found;
-  std::optional<std::uint32_t> thread;
-  std::uint32_t latest = wire::kNoComm;
+  std::optional<ThreadIndex> thread;
+  CommId latest = wire::kNoComm;
   stream.survey(process, [&](std::span<const wire::Event> events) {
     for (const wire::Event& event : events) {
       if (thread.value_or(event.thread) != event.thread) found.has_one_thread = false;
@@ -116,7 +116,7 @@ void MessageRows::column(sqlite3_context* out, int column) {
     case 0:
       return sqlite3_result_int64(out, raw(row.half.world));
     case 1:
-      if (row.half.comm != wire::kNoComm) sqlite3_result_int64(out, row.half.comm);
+      if (row.half.comm != wire::kNoComm) sqlite3_result_int64(out, raw(row.half.comm));
       return;
     case 2:
       if (row.half.tag != wire::kNoTag) sqlite3_result_int64(out, row.half.tag);
@@ -152,7 +152,7 @@ WaitStates analyse(Connection& connection) {
     const EventStream::Process& process = stream.processes()[i];
     analysis.add_process(process.world, process.rank);
     const Surveyed surveyed = survey(stream, i);
-    for (const std::uint32_t comm : surveyed.comms) analysis.add_member(i, comm);
+    for (const CommId comm : surveyed.comms) analysis.add_member(i, comm);
     if (!surveyed.has_one_thread) analysis.expect_threads(i);
   }
   Statement worlds(connection, "SELECT id, size FROM world");

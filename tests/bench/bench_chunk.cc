@@ -110,7 +110,7 @@ double entropy_of_times(const Stream& stream) {
   std::map<std::pair<std::uint16_t, std::uint8_t>, std::array<ByteCounts, 2>> functions;
   std::map<std::uint32_t, const Event*> before;
   for (const Event& event : stream.events) {
-    const Event* last = std::exchange(before[event.thread], &event);
+    const Event* last = std::exchange(before[raw(event.thread)], &event);
     if (last == nullptr) continue;
     auto& [gaps, durations] = functions[{raw(event.function), event.kind}];
     const bool repeats = event.begin_ns == last->begin_ns && event.end_ns == last->end_ns;

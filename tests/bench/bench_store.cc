@@ -57,7 +57,7 @@ std::vector<wire::Event> halo(std::mt19937& random, std::uint32_t rank, Nanos be
     event.begin_ns = begin;
     begin += 2000 + random() % 4096;
     event.end_ns = begin;
-    event.comm = 0;
+    event.comm = CommId{0};
     event.peer = static_cast<std::int32_t>((rank + (i % 2 == 0 ? 1 : 63)) % 64);
     event.tag = static_cast<std::int32_t>(i % 4);
     event.bytes = i % 4 == 0 ? 8192 : 1024;

@@ -33,7 +33,7 @@ Event event(FunctionId function, Nanos begin, Nanos end) {
   made.function = function;
   made.begin_ns = begin;
   made.end_ns = end;
-  made.comm = 0;
+  made.comm = CommId{0};
   return made;
 }
 

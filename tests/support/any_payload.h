@@ -157,11 +157,11 @@ inline wire::Bytes any_window(ByteSource& in) {
   for (std::size_t left = in.below(3); left > 0; --left) {
     wire::UnderWayRow& row = window.under_way.emplace_back();
     process(row);
-    row.thread = in.number<std::uint32_t>();
+    row.thread = ThreadIndex{in.number<std::uint32_t>()};
     row.function = FunctionId{in.number<std::uint16_t>()};
     row.begin_ns = in.number<Nanos>();
     if (in.coin()) row.peer = Rank{in.number<std::uint32_t>()};
-    if (in.coin()) row.comm = in.number<std::uint32_t>();
+    if (in.coin()) row.comm = CommId{in.number<std::uint32_t>()};
     wire::EarlierRow& earlier = window.earlier.emplace_back();
     process(earlier);
     earlier.function = FunctionId{in.number<std::uint16_t>()};

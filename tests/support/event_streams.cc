@@ -29,7 +29,7 @@ constexpr std::uint32_t kDoubles = 8;
 /// and durations around a median.
 class Pen {
  public:
-  Pen(std::uint64_t seed, std::uint32_t thread, Nanos start)
+  Pen(std::uint64_t seed, ThreadIndex thread, Nanos start)
       : random_(seed), thread_(thread), now_(start) {}
 
   std::mt19937_64& random() { return random_; }
@@ -41,7 +41,7 @@ class Pen {
     event.thread = thread_;
     event.begin_ns = now_ + around(gap_ns);
     event.end_ns = now_ = event.begin_ns + around(duration_ns);
-    event.comm = 0;
+    event.comm = CommId{0};
     return event;
   }
 
@@ -64,7 +64,7 @@ class Pen {
 
   std::mt19937_64 random_;
   std::normal_distribution<double> normal_;
-  std::uint32_t thread_;
+  ThreadIndex thread_;
   Nanos now_;
 };
 
@@ -83,7 +83,7 @@ void hpl_panel(Pen& pen, std::int32_t panel, std::vector<Event>& events) {
   const auto polls = 5 + pen.below(60);
   for (std::uint64_t i = 0; i < polls; ++i) {
     Event poll = pen.message(kIprobe, 70, 180, 2, 0, tag);
-    poll.comm = 0x8d15'02a7;
+    poll.comm = CommId{0x8d15'02a7};
     events.push_back(poll);
   }
   events.push_back(pen.message(kRecv, 90, 21'000, 2, rows * kBlock * kDoubles / 2, tag));
@@ -127,7 +127,7 @@ void lammps_step(Pen& pen, Requests requests, std::uint64_t step,
 }  // namespace
 
 std::vector<Event> hpl_like_events(std::size_t count, std::uint64_t seed) {
-  Pen pen(seed, 0, 2 * kSecond);
+  Pen pen(seed, ThreadIndex{0}, 2 * kSecond);
   std::vector<Event> events;
   for (std::int32_t panel = 0; events.size() < count; ++panel) hpl_panel(pen, panel, events);
   events.resize(count);
@@ -135,7 +135,7 @@ std::vector<Event> hpl_like_events(std::size_t count, std::uint64_t seed) {
 }
 
 std::vector<Event> lammps_like_events(std::size_t count, std::uint64_t seed, Requests requests) {
-  Pen pen(seed, 0, 2 * kSecond);
+  Pen pen(seed, ThreadIndex{0}, 2 * kSecond);
   std::vector<std::uint64_t> ghosts(6);
   std::vector<Event> events;
   for (std::uint64_t step = 0; events.size() < count; ++step) {
@@ -147,7 +147,7 @@ std::vector<Event> lammps_like_events(std::size_t count, std::uint64_t seed, Req
 
 std::vector<Event> exchange_events(std::size_t count, std::uint64_t seed) {
   constexpr std::int32_t kPeers = 7;
-  Pen pen(seed, 0, kSecond);
+  Pen pen(seed, ThreadIndex{0}, kSecond);
   std::vector<Event> events;
   while (events.size() < count) {
     std::vector<Event> started;
@@ -176,7 +176,7 @@ std::vector<Event> exchange_events(std::size_t count, std::uint64_t seed) {
 std::vector<Event> threaded_events(std::size_t count, std::uint64_t seed, unsigned threads) {
   std::vector<Pen> pens;
   for (unsigned thread = 0; thread < threads; ++thread) {
-    pens.emplace_back(seed + thread, thread, kSecond + thread * kMillisecond);
+    pens.emplace_back(seed + thread, ThreadIndex{thread}, kSecond + thread * kMillisecond);
   }
   std::mt19937_64 random(seed);
   std::vector<Event> events;

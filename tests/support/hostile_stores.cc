@@ -92,11 +92,11 @@ std::vector<wire::Event> impossible_events(std::uint32_t seed) {
     event.begin_ns = one_of(kMin, -1, 0, 5, 1000, 2000, kMax);
     event.end_ns = one_of(kMin, 0, 7, 1500, 2500, kMax - 1, kMax);
     event.request = static_cast<std::uint64_t>(one_of(0, 1, 2, -1));
-    event.comm = static_cast<std::uint32_t>(one_of(0, 1, 2, -1));
+    event.comm = CommId{static_cast<std::uint32_t>(one_of(0, 1, 2, -1))};
     event.peer = static_cast<std::int32_t>(one_of(-7, 0, 1, 2, 3, 0x7fffffff));
     event.tag = static_cast<std::int32_t>(one_of(0, 1, -5));
     event.number = static_cast<std::uint32_t>(one_of(0, 1, 2, 3, -2, -1));
-    event.thread = static_cast<std::uint32_t>(one_of(0, 1, 70, -1));
+    event.thread = ThreadIndex{static_cast<std::uint32_t>(one_of(0, 1, 70, -1))};
     event.calls = static_cast<std::uint32_t>(one_of(0, 1, -1));
     event.function = FunctionId{static_cast<std::uint16_t>(one_of(0, 1, 2, 3, 4, 9, -1))};
     event.kind = static_cast<std::uint8_t>(one_of(0, 0, 1, 9));

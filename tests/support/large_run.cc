@@ -289,7 +289,7 @@ class Writer {
       event.function = FunctionId{static_cast<std::uint16_t>(i % kEachWindow)};
       event.begin_ns = begin;
       event.end_ns = begin + std::min<Nanos>(step, 400 + static_cast<Nanos>(random_() % 4096));
-      event.comm = 0;
+      event.comm = CommId{0};
       event.peer =
           static_cast<std::int32_t>((rank + (i % 2 == 0 ? 1 : run_.ranks - 1)) % run_.ranks);
       event.tag = static_cast<std::int32_t>(i % 4);

@@ -337,13 +337,13 @@ ProfileWindow sample_window_of_calls_under_way() {
   UnderWayRow receive;
   receive.leaf = LeafId{4};
   receive.lane = Lane{2};
-  receive.thread = 1;
+  receive.thread = ThreadIndex{1};
   receive.function = FunctionId{9};
   receive.begin_ns = 5'000'000'001;
   receive.peer = Rank{7};
-  receive.comm = 0x12345678;
+  receive.comm = CommId{0x12345678};
   UnderWayRow unknown = receive;
-  unknown.thread = 2;
+  unknown.thread = ThreadIndex{2};
   unknown.peer.reset();
   unknown.comm.reset();
   window.under_way = {receive, unknown};
@@ -360,13 +360,13 @@ std::vector<Event> sample_events() {
     event.begin_ns = 1000 * n;
     event.end_ns = 1000 * n + 350 + n % 7;
     event.bytes = i % 3 == 0 ? 0 : 8u * static_cast<std::uint64_t>(n);
-    event.comm = i % 5 == 0 ? kNoComm : 1;
+    event.comm = i % 5 == 0 ? kNoComm : CommId{1};
     event.peer = i % 5 == 0 ? kNoPeer : n % 4;
     event.tag = i % 5 == 0 ? kNoTag : 17;
     event.request = i % 4 == 0 ? 0x7f0000001000 + 64 * i : 0;
     event.result = i == 50 ? 13 : 0;
     event.calls = i % 10 == 0 ? 1000 : 1;
-    event.thread = static_cast<std::uint32_t>(i % 2);
+    event.thread = ThreadIndex{static_cast<std::uint32_t>(i % 2)};
     event.function = FunctionId{static_cast<std::uint16_t>(i % 6)};
     event.kind = i % 9 == 0 ? kKindCompletion : kKindMpi;
   }

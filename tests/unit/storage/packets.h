@@ -128,7 +128,7 @@ inline std::vector<wire::Event> some_events(std::uint64_t first, std::uint64_t e
     event.begin_ns = static_cast<Nanos>(1000 * i);
     event.end_ns = event.begin_ns + 400;
     event.bytes = 8 * i;
-    event.comm = 0;
+    event.comm = CommId{0};
     event.peer = static_cast<std::int32_t>(i % 4);
     event.tag = static_cast<std::int32_t>(i % 10);
     event.function = i % 2 == 0 ? kSend : kReceive;

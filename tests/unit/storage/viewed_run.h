@@ -24,7 +24,7 @@ inline wire::Event message_event(Nanos begin_ns, Nanos end_ns, FunctionId functi
   event.peer = peer;
   event.flags = flags;
   event.bytes = bytes;
-  event.comm = 0;
+  event.comm = CommId{0};
   event.tag = 1;
   return event;
 }

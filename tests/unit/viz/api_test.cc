@@ -151,7 +151,7 @@ TEST_F(ApiTest, DensitiesNameTheClassOfEachSlot) {
 
 TEST_F(ApiTest, AMessageMayHaveOneEnd) {
   storage::Timeline timeline;
-  timeline.messages.push_back({Rank{1}, Rank{2}, std::nullopt, 30, 8, 5, 0});
+  timeline.messages.push_back({Rank{1}, Rank{2}, std::nullopt, 30, 8, 5, CommId{0}});
   timeline.unpaired = 1;
   timeline.backwards = 3;
   EXPECT_THAT(

@@ -317,7 +317,7 @@ TEST(TopScreen, ARankInACallIsShownWithItsLengthItsFunctionAndTheOtherRank) {
   call.at_ns = 82 * kSecond + 500 * kMillisecond;
   call.peer = Rank{0};
   CallUnderWay shorter = call;
-  shorter.thread = 1;
+  shorter.thread = ThreadIndex{1};
   shorter.function = "MPI_Wait";
   shorter.begin_ns = 80 * kSecond;
   answers.ranks->under_way.calls = {call, shorter};
@@ -402,7 +402,7 @@ TEST(TopScreen, AsJsonHasTheCallsUnderWay) {
   TopAnswers answers = all_answers();
   CallUnderWay call;
   call.rank = Rank{5};
-  call.thread = 1;
+  call.thread = ThreadIndex{1};
   call.function = "MPI_Recv";
   call.function_class = "point_to_point";
   call.begin_ns = 4;

@@ -19,8 +19,8 @@ namespace xylem::wire {
 /// How a failed test names an event.
 void PrintTo(const Event& e, std::ostream* out) {
   *out << e.begin_ns << ".." << e.end_ns << " function " << raw(e.function) << " kind " << +e.kind
-       << " flags " << +e.flags << " thread " << e.thread << " peer " << e.peer << " bytes "
-       << e.bytes << " tag " << e.tag << " comm " << e.comm << " request " << e.request
+       << " flags " << +e.flags << " thread " << raw(e.thread) << " peer " << e.peer << " bytes "
+       << e.bytes << " tag " << e.tag << " comm " << raw(e.comm) << " request " << e.request
        << " result " << e.result << " calls " << e.calls << " number " << e.number;
 }
 
@@ -127,8 +127,8 @@ TEST(Chunk, GivesBackEachExtremeOfEachField) {
       with([](Event& e) { e.begin_ns = e.end_ns = kLate; }),
       with([](Event& e) { e.request = ~0ULL; }),
       with([](Event& e) { e.bytes = ~0ULL; }),
-      with([](Event& e) { e.comm = 0; }),
-      with([](Event& e) { e.comm = 0xfffffffe; }),
+      with([](Event& e) { e.comm = CommId{0}; }),
+      with([](Event& e) { e.comm = CommId{0xfffffffe}; }),
       with([](Event& e) { e.peer = kLow; }),
       with([](Event& e) { e.peer = kHigh; }),
       with([](Event& e) { e.tag = kHigh; }),
@@ -137,7 +137,7 @@ TEST(Chunk, GivesBackEachExtremeOfEachField) {
       with([](Event& e) { e.result = kHigh; }),
       with([](Event& e) { e.calls = 0; }),
       with([](Event& e) { e.calls = 0xffffffff; }),
-      with([](Event& e) { e.thread = 0xffffffff; }),
+      with([](Event& e) { e.thread = ThreadIndex{0xffffffff}; }),
       with([](Event& e) { e.function = FunctionId{0xffff}; }),
       with([](Event& e) { e.kind = 0xff; }),
       with([](Event& e) { e.flags = 0xff; }),
@@ -155,12 +155,12 @@ TEST(Chunk, StaysWithinItsBoundWhenNothingRepeats) {
                   static_cast<Nanos>(random()),
                   random(),
                   random(),
-                  u32(),
+                  CommId{u32()},
                   static_cast<std::int32_t>(u32()),
                   static_cast<std::int32_t>(u32()),
                   static_cast<std::int32_t>(u32()),
                   u32(),
-                  u32(),
+                  ThreadIndex{u32()},
                   u32(),
                   FunctionId{static_cast<std::uint16_t>(u32())},
                   static_cast<std::uint8_t>(u32()),
@@ -191,7 +191,7 @@ std::vector<Event> numbered_events(std::size_t size, std::int32_t peers, std::ui
     Event& event = events[i];
     event.begin_ns = static_cast<Nanos>(100 * i);
     event.end_ns = event.begin_ns + 50;
-    event.comm = 0;
+    event.comm = CommId{0};
     event.flags = kEventNumbered;
     event.number = first + round;
     if (i % 3 == 2) continue;
@@ -383,13 +383,13 @@ std::vector<Event> golden_events() {
   Nanos now[2] = {1'000'000'007, 1'000'400'009};
   for (std::uint32_t i = 0; i < 1400; ++i) {
     Event event;
-    event.thread = i % 7 == 0 ? 1 : 0;
+    event.thread = ThreadIndex{i % 7 == 0 ? 1u : 0u};
     event.function = FunctionId{static_cast<std::uint16_t>(10 + i % 2)};
-    event.begin_ns = now[event.thread] + 40 + below(100);
-    event.end_ns = now[event.thread] = event.begin_ns + 300 + below(900);
+    event.begin_ns = now[raw(event.thread)] + 40 + below(100);
+    event.end_ns = now[raw(event.thread)] = event.begin_ns + 300 + below(900);
     event.peer = static_cast<std::int32_t>(i % 3) - 1;
     event.tag = i % 5 == 0 ? kNoTag : 70;
-    event.comm = i % 5 == 0 ? kNoComm : 0;
+    event.comm = i % 5 == 0 ? kNoComm : CommId{0};
     event.bytes = 8 * below(4);
     event.request = i % 2 == 0 ? 0x55d03c412a80 + 0x3c0 * below(3) : 0;
     event.result = i == 700 ? -1 : 0;

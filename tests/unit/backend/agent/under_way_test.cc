@@ -220,7 +220,7 @@ TEST(UnderWay, ACallThatDoesNotReturnFillsEveryWindowAtOnce) {
     EXPECT_EQ(newest.under_way[0].function, FunctionId{2});
     EXPECT_EQ(newest.under_way[0].begin_ns, began);
     EXPECT_EQ(newest.under_way[0].peer, Rank{7});
-    EXPECT_EQ(newest.under_way[0].comm, capture::kCommWorld);
+    EXPECT_EQ(newest.under_way[0].comm, CommId{capture::kCommWorld});
   }
   host.finish(0);
   const Nanos ended = host.now;
@@ -749,7 +749,7 @@ void check(const MomentHost& host, const Variety& variety, std::size_t left_in_c
     }
   }
   std::map<std::uint16_t, std::uint64_t> expected;
-  std::map<std::uint32_t, Nanos> last_end;
+  std::map<ThreadIndex, Nanos> last_end;
   for (const wire::Event& event : host.events()) {
     ASSERT_LE(event.begin_ns, event.end_ns);
     ASSERT_GE(event.begin_ns, last_end[event.thread]) << "two calls of a thread overlap";

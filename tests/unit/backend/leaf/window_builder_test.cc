@@ -283,7 +283,7 @@ std::uint64_t time_of(const wire::ProfileWindow& window) {
 
 TEST(WindowBuilder, CutsACallThatIsUnderWayAtTheEndOfTheSlice) {
   WindowBuilder builder = opened();
-  const WindowBuilder::Open call{0, FunctionId{2}, 200, 7, 0};
+  const WindowBuilder::Open call{{}, FunctionId{2}, 200, 7, CommId{0}};
   builder.charge_open(Lane{1}, call, 1000);
   auto window = builder.build();
   ASSERT_EQ(window.rows.size(), 1u);
@@ -295,7 +295,7 @@ TEST(WindowBuilder, CutsACallThatIsUnderWayAtTheEndOfTheSlice) {
   listed.function = FunctionId{2};
   listed.begin_ns = 200;
   listed.peer = Rank{7};
-  listed.comm = 0;
+  listed.comm = CommId{0};
   ASSERT_EQ(window.under_way.size(), 1u);
   EXPECT_EQ(window.under_way[0], listed);
 
@@ -316,26 +316,26 @@ TEST(WindowBuilder, CutsACallThatIsUnderWayAtTheEndOfTheSlice) {
 
 TEST(WindowBuilder, ChargesACallOnceHoweverOftenItIsTold) {
   WindowBuilder builder = opened();
-  const WindowBuilder::Open call{0, FunctionId{2}, 200, -1, capture::kNoComm};
+  const WindowBuilder::Open call{{}, FunctionId{2}, 200, -1, wire::kNoComm};
   for (int i = 0; i < 3; ++i) {
     builder.clear_under_way();
     builder.charge_open(Lane{1}, call, 240);
   }
   builder.charge_open(Lane{2}, call, 240);
   EXPECT_EQ(time_of(builder.build()), 80u);
-  EXPECT_EQ(builder.charged_until(Lane{1}, 0), 240);
+  EXPECT_EQ(builder.charged_until(Lane{1}, ThreadIndex{0}), 240);
   EXPECT_EQ(builder.build().under_way.size(), 2u);
   EXPECT_FALSE(builder.build().under_way[0].peer || builder.build().under_way[0].comm);
 }
 
 TEST(WindowBuilder, ACallOfBeforeOrAfterTheSliceIsNotUnderWayInIt) {
   WindowBuilder builder = opened(2);
-  const WindowBuilder::Open call{0, FunctionId{2}, 200, -1, capture::kNoComm};
+  const WindowBuilder::Open call{{}, FunctionId{2}, 200, -1, wire::kNoComm};
   builder.charge_open(Lane{1}, call, builder.begin_ns());
-  const WindowBuilder::Open later{0, FunctionId{2}, builder.end_ns(), -1, capture::kNoComm};
+  const WindowBuilder::Open later{{}, FunctionId{2}, builder.end_ns(), -1, wire::kNoComm};
   builder.charge_open(Lane{1}, later, builder.end_ns() + 5);
   EXPECT_TRUE(builder.empty());
-  EXPECT_EQ(builder.charged_until(Lane{1}, 0), 0);
+  EXPECT_EQ(builder.charged_until(Lane{1}, ThreadIndex{0}), 0);
 }
 
 TEST(WindowBuilder, TimeThatNobodyChargedGoesToTheSlicesInWhichItPassed) {
@@ -354,7 +354,7 @@ TEST(WindowBuilder, TimeThatNobodyChargedGoesToTheSlicesInWhichItPassed) {
 
 TEST(WindowBuilder, ASuccessorGoesOnWhereTheFormerHasStopped) {
   WindowBuilder builder = opened(2);
-  builder.resume(Lane{1}, 0, 400);
+  builder.resume(Lane{1}, ThreadIndex{0}, 400);
   builder.add(Lane{1}, std::vector{timed_call(2, 200, 530)}, true);
   const auto window = builder.build();
   EXPECT_EQ(window.rows.at(0).time_ns, 30u);
@@ -364,7 +364,7 @@ TEST(WindowBuilder, ASuccessorGoesOnWhereTheFormerHasStopped) {
 
 TEST(WindowBuilder, ACallInWhichTheProcessDiedCountsUpToItsDeath) {
   WindowBuilder builder = opened();
-  const WindowBuilder::Open call{0, FunctionId{2}, 200, 7, 0};
+  const WindowBuilder::Open call{{}, FunctionId{2}, 200, 7, CommId{0}};
   builder.charge_open(Lane{1}, call, 1000);
   builder.open(1, kBuiltWindow);
   builder.end_open(Lane{1}, call, 300);
@@ -377,7 +377,7 @@ TEST(WindowBuilder, ACallInWhichTheProcessDiedCountsUpToItsDeath) {
 
 TEST(WindowBuilder, ACallInWhichTheProcessDiedIsListedInItsLastWindow) {
   WindowBuilder builder = opened();
-  const WindowBuilder::Open call{0, FunctionId{2}, 200, 7, 0};
+  const WindowBuilder::Open call{{}, FunctionId{2}, 200, 7, CommId{0}};
   builder.end_open(Lane{1}, call, 220);
   builder.clear_under_way();
   builder.charge_open(Lane{1}, call, 220);  // The thread's slot stays.

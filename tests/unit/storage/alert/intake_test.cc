@@ -190,7 +190,7 @@ TEST_F(StoredAlertsTest, AFrontEndThatTakesOverGoesOnWithAHang) {
         row.function = kAllreduce;
         row.time_ns = static_cast<std::uint64_t>(kWindow);
         silent.rows.push_back(row);
-        silent.under_way.push_back({LeafId{0}, Lane{lane}, 0, kAllreduce, kSecond, {}, {}});
+        silent.under_way.push_back({LeafId{0}, Lane{lane}, {}, kAllreduce, kSecond, {}, {}});
         wire::AccountRow account = account_row(0, lane, 11);
         account.silent_since_ns = kSecond;
         account.inside = kAllreduce;

@@ -24,7 +24,7 @@ wire::Event event(std::uint8_t flags, std::uint32_t peer, std::uint32_t number, 
   made.number = number;
   made.begin_ns = begin;
   made.end_ns = end;
-  made.comm = 0;
+  made.comm = CommId{0};
   made.tag = 7;
   made.bytes = 100 + number;
   return made;
@@ -102,7 +102,7 @@ TEST_F(MessageMatcherTest, KeepsChannelsApart) {
   auto other_tag = sent(1, 0, 10, 20);
   other_tag.tag = 8;
   auto other_comm = sent(1, 0, 11, 20);
-  other_comm.comm = 5;
+  other_comm.comm = CommId{5};
   add(0, other_tag);
   add(0, other_comm);
   const ProcessIndex other_world = matcher_.add_process(WorldId{1}, Rank{0});
@@ -163,7 +163,7 @@ TEST_F(MessageMatcherTest, GivesUpAReceiveWhenItsSenderHasPassedIt) {
 }
 
 wire::Event of_thread(wire::Event event, std::uint32_t thread) {
-  event.thread = thread;
+  event.thread = ThreadIndex{thread};
   return event;
 }
 

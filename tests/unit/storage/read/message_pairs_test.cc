@@ -22,7 +22,7 @@ wire::Event end_of(std::uint8_t flags, std::int32_t peer, std::uint32_t number, 
   event.peer = peer;
   event.flags = flags;
   event.number = number;
-  event.comm = 0;
+  event.comm = CommId{0};
   event.tag = 1;
   event.bytes = 100 + number;
   return event;
@@ -50,7 +50,7 @@ TEST(MessagePairs, PairsByNumberAndNotByOrder) {
   EXPECT_EQ(timeline.messages[1].destination, Rank{1});
   EXPECT_EQ(timeline.messages[1].bytes, 107u);
   EXPECT_EQ(timeline.messages[1].tag, 1);
-  EXPECT_EQ(timeline.messages[1].comm, 0);
+  EXPECT_EQ(timeline.messages[1].comm, CommId{0});
   EXPECT_EQ(timeline.messages_in_all, 2u);
   EXPECT_EQ(timeline.unpaired, 1u);
 }
@@ -88,7 +88,7 @@ Timeline of_threads(std::uint32_t thread, Nanos second_ns, bool are_sends) {
       const bool has_threads = is_send == are_sends && number == 1;
       wire::Event event = end_of(is_send ? kNumberedSend : kNumberedReceive, is_send ? 1 : 0,
                                  number, has_threads ? second_ns : one_thread_ns);
-      if (has_threads) event.thread = thread;
+      if (has_threads) event.thread = ThreadIndex{thread};
       pairs.take(Rank{is_send ? 0u : 1u}, event, true);
     }
   }
@@ -121,7 +121,7 @@ TEST(MessagePairs, OfThreadsOnlyTheSameSideOfAChannelCounts) {
   MessagePairs pairs(0, 1000);
   for (const std::int32_t peer : {1, 2}) {
     wire::Event send = end_of(kNumberedSend, peer, 0, 100);
-    send.thread = static_cast<std::uint32_t>(peer);
+    send.thread = ThreadIndex{static_cast<std::uint32_t>(peer)};
     pairs.take(Rank{0}, send, true);
     pairs.take(Rank{static_cast<std::uint32_t>(peer)}, end_of(kNumberedReceive, 0, 0, 105), true);
   }
@@ -133,7 +133,7 @@ TEST(MessagePairs, APartnerThatOverlapsWithAnotherThreadIsNone) {
   pairs.take(Rank{0}, end_of(kNumberedSend, 1, 0, 20), true);
   pairs.take_partner(Rank{1}, end_of(kNumberedReceive, 0, 0, 500));
   wire::Event other = end_of(kNumberedReceive, 0, 1, 505);
-  other.thread = 1;
+  other.thread = ThreadIndex{1};
   pairs.take_partner(Rank{1}, other);
   const Timeline timeline = finished(pairs);
   EXPECT_EQ(timeline.unpaired, 1u);
@@ -149,7 +149,7 @@ TEST(MessagePairs, AReceiveCountsFromItsPost) {
       const Nanos post_ns = number == 0 ? 100 : second_post_ns;
       pairs.take(Rank{0}, end_of(kNumberedSend, 1, number, 100 + 20 * number), true);
       wire::Event receive = end_of(kNumberedReceive, 0, number, 500);
-      receive.thread = number;
+      receive.thread = ThreadIndex{number};
       receive.request = 77 + number;
       pairs.take(Rank{1}, receive, true);
       // The value of the request was used before, and will be used again.
@@ -157,7 +157,7 @@ TEST(MessagePairs, AReceiveCountsFromItsPost) {
         wire::Event post;
         post.begin_ns = at_ns;
         post.end_ns = at_ns + 10;
-        post.thread = number;
+        post.thread = ThreadIndex{number};
         post.request = receive.request;
         pairs.take(Rank{1}, post, true, true);
       }
@@ -170,7 +170,7 @@ TEST(MessagePairs, OtherTagsCommunicatorsAndDirectionsAreOtherChannels) {
   wire::Event tag = end_of(kNumberedReceive, 0, 0, 200);
   tag.tag = 2;
   wire::Event comm = end_of(kNumberedReceive, 0, 0, 200);
-  comm.comm = 5;
+  comm.comm = CommId{5};
   for (const auto& [rank, other] : {std::pair{Rank{1}, tag},
                                     {Rank{1}, comm},
                                     {Rank{2}, end_of(kNumberedReceive, 0, 0, 200)},

@@ -100,7 +100,7 @@ TEST_F(QueryTest, ShowsEventsAsTheyWereRecorded) {
   events[1].result = 13;
   events[1].calls = 1000;
   events[1].request = 77;
-  events[1].thread = 3;
+  events[1].thread = ThreadIndex{3};
   put(chunk_packet(3, 1, 0, events));
   ASSERT_TRUE(store_->commit());
   EXPECT_EQ(ask("SELECT world, rank, thread, begin_ns, end_ns, kind, function, peer, bytes, tag,"

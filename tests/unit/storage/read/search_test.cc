@@ -30,7 +30,7 @@ TEST_F(SearchTest, FindsCallsByFunctionPeerTagAndCommunicator) {
   wire::Event other_tag = message_event(500, 510, kSend, 1, 0);
   other_tag.tag = 7;
   wire::Event other_comm = message_event(600, 610, kSend, 3, 0);
-  other_comm.comm = 9;
+  other_comm.comm = CommId{9};
   put(chunk_packet(0, 1, 0,
                    {message_event(100, 110, kSend, 1, 0), message_event(300, 310, kReceive, 1, 0),
                     other_tag, other_comm}));

@@ -40,7 +40,7 @@ TEST_F(TimelineTest, FewCallsAreAllThere) {
   EXPECT_EQ(timeline.calls[3].function, "MPI_Recv");
   EXPECT_EQ(timeline.calls[3].function_class, "point_to_point");
   EXPECT_EQ(timeline.calls[3].peer, 0);
-  EXPECT_EQ(timeline.calls[3].comm, 0);
+  EXPECT_EQ(timeline.calls[3].comm, CommId{0});
   EXPECT_FALSE(timeline.calls[3].estimated);
   EXPECT_EQ(timeline.calls[3].number, std::nullopt);
   ASSERT_EQ(timeline.longest.size(), 4u);

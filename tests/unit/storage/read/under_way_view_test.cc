@@ -35,11 +35,11 @@ class UnderWayViewTest : public StoredRun {
     wire::UnderWayRow row;
     row.leaf = LeafId{7};
     row.lane = Lane{lane};
-    row.thread = thread;
+    row.thread = ThreadIndex{thread};
     row.function = kReceive;
     row.begin_ns = begin_ns;
     row.peer = Rank{1};
-    row.comm = 0;
+    row.comm = CommId{0};
     return row;
   }
 
@@ -298,7 +298,7 @@ TEST_F(UnderWayViewTest, AnEventOfAnotherThreadOrFromBeforeEndsNoCall) {
   events[0].end_ns = 100;
   events[1].begin_ns = 200;
   events[1].end_ns = kSecond;
-  events[1].thread = 1;
+  events[1].thread = ThreadIndex{1};
   put(chunk_packet(7, 1, 0, events));
   const Timeline timeline = good(view().timeline({.ranks = {WorldId{0}, 0, 1}}));
   EXPECT_EQ(timeline.calls.size(), 3u);

@@ -59,7 +59,7 @@ class Program {
     made.function = function;
     made.event.begin_ns = begin;
     made.event.end_ns = end;
-    made.event.comm = 0;
+    made.event.comm = CommId{0};
     made.event.tag = 1;
     made.event.bytes = 1024;
     return made;
@@ -122,7 +122,7 @@ class Program {
     WaitAnalysis analysis(functions());
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       analysis.add_process(WorldId{0}, Rank{rank});
-      analysis.add_member(rank, 0);
+      analysis.add_member(rank, CommId{0});
     }
     std::vector<std::size_t> at(ranks_.size());
     while (true) {

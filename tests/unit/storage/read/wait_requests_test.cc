@@ -129,7 +129,7 @@ TEST(WaitRequests, MemoryDoesNotGrowWithRequests) {
   WaitAnalysis analysis(functions());
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     analysis.add_process(WorldId{0}, Rank{rank});
-    analysis.add_member(rank, 0);
+    analysis.add_member(rank, CommId{0});
   }
   std::size_t largest = 0;
   for (std::uint32_t i = 0; i < 200000; ++i) {

@@ -232,7 +232,7 @@ TEST(WaitStates, OnlyTheThreadThatCausesAWaitIsFollowed) {
   analysis.expect_threads(1);
   Program program(3);
   program.receive(0, 1, 0, 101);
-  program.receive(1, 2, 0, 90).event.thread = 1;  // Another thread waits for rank 2.
+  program.receive(1, 2, 0, 90).event.thread = ThreadIndex{1};  // Another thread waits for rank 2.
   program.send(2, 1, 89, 90);
   program.send(1, 0, 100, 101);
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
@@ -286,7 +286,7 @@ TEST(WaitStates, ARootedCollectiveOnAnIntercommunicatorIsNotCovered) {
 TEST(WaitStates, ACollectiveOnAllRanksIsNotAnalysedIfARankIsNotWatched) {
   WaitAnalysis analysis(functions());
   analysis.add_process(WorldId{0}, Rank{0});
-  analysis.add_member(0, 0);
+  analysis.add_member(0, CommId{0});
   analysis.expect_ranks(WorldId{0}, 2);
   Program program(1);
   program.collective(0, kBarrier, 0, 50);
@@ -296,8 +296,8 @@ TEST(WaitStates, ACollectiveOnAllRanksIsNotAnalysedIfARankIsNotWatched) {
 
 TEST(WaitStates, OnACommunicatorOfItsOwnARankWaitsForNobody) {
   Program program(2);
-  program.collective(0, kBarrier, 0, 50).event.comm = 1;
-  program.collective(1, kBarrier, 90, 95).event.comm = 1;
+  program.collective(0, kBarrier, 0, 50).event.comm = CommId{1};
+  program.collective(1, kBarrier, 90, 95).event.comm = CommId{1};
   const WaitStates states = program.analyse();
   EXPECT_THAT(states.rows, IsEmpty());
   EXPECT_EQ(states.worlds[0].share(), 1);
@@ -307,7 +307,7 @@ TEST(WaitStates, MemoryDoesNotGrowWithTheTrace) {
   WaitAnalysis analysis(functions());
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     analysis.add_process(WorldId{0}, Rank{rank});
-    analysis.add_member(rank, 0);
+    analysis.add_member(rank, CommId{0});
   }
   std::size_t largest = 0;
   for (std::uint32_t i = 0; i < 400000; ++i) {
@@ -336,7 +336,7 @@ TEST(WaitCauses, KeepsALimitedNumberOfWaitsAndCountsWhatItMayNotHaveFollowed) {
   WaitCauses causes(kMax);
   for (std::uint32_t rank = 0; rank < 2; ++rank) causes.add_process({WorldId{0}, Rank{rank}});
   for (Nanos i = 0; i < 10000; ++i) {
-    causes.add({0, 0}, kRecv, 10 * i + 7, {{10 * i, 10 * i + 7, {1, 0}, WaitKind::kLateSender}});
+    causes.add({0, {}}, kRecv, 10 * i + 7, {{10 * i, 10 * i + 7, {1, {}}, WaitKind::kLateSender}});
     // A message that was sent at 0 is in flight all the time.
     if (i % 10 == 9) {
       causes.follow(0);

@@ -44,7 +44,7 @@ class WaitTablesTest : public StoredRun {
     event.number = number;
     event.begin_ns = begin;
     event.end_ns = end;
-    event.comm = 0;
+    event.comm = CommId{0};
     event.tag = flags == 0 ? wire::kNoTag : 7;
     event.bytes = 8;
     return event;
@@ -215,7 +215,7 @@ TEST_F(WaitTablesTest, ChunksInAnyOrderGiveTheSameMessages) {
     const Nanos begin = 100 * Nanos{i}, wait = static_cast<Nanos>(random() % 50);
     sends.push_back(sent(1, i, begin + wait, begin + wait + 1));
     receives.push_back(got(0, i, begin, begin + wait + 2));
-    receives.back().thread = static_cast<std::uint32_t>(random() % 2);
+    receives.back().thread = ThreadIndex{static_cast<std::uint32_t>(random() % 2)};
     expected += wait;
   }
   // An agent also writes the records of one ring after those of the other.

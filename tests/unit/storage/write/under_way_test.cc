@@ -41,11 +41,11 @@ class UnderWayTest : public ::testing::Test {
     wire::UnderWayRow row;
     row.leaf = LeafId{7};
     row.lane = Lane{lane};
-    row.thread = 0;
+    row.thread = ThreadIndex{0};
     row.function = kReceive;
     row.begin_ns = begin_ns;
     row.peer = Rank{1};
-    row.comm = 0;
+    row.comm = CommId{0};
     return row;
   }
 

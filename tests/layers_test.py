@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks every #include, and what each library of the build uses, against docs/layers.txt, and where third-party headers are
-included; each source includes its own public header first; each folder has a README of <= 30 lines.
+included; each source includes its own public header first; our headers stand in quotes, by their path from the top; each
+folder has a README of <= 30 lines.
 
     layers_test.py ROOT        the checkout
     layers_test.py --planted   that a breach of each kind is found, in folders made for it
@@ -53,6 +54,8 @@ def allows(name, room):
 
 def include_fault(path, included, layers):
     """Why a file may not include another, or None."""
+    if ".." in pathlib.PurePosixPath(included).parts:
+        return f"{included} is not the path from the top"
     room, other = room_of(path, layers), room_of(included, layers)
     if other is None:
         return None
@@ -94,6 +97,8 @@ def room_faults(root, room, layers):
         for number, line in enumerate(source.read_text().splitlines(), 1):
             found, outer = INCLUDE.match(line), OUTER_INCLUDE.match(line)
             fault = include_fault(path, found[1], layers) if found else None
+            if outer and outer[1] and (root / outer[1]).exists():
+                fault = f"{outer[1]} is ours: it stands in quotes"
             outer_said = outer_fault(path, room, outer[1] or outer[2]) if outer else None
             for said in filter(None, (fault, outer_said)):
                 yield f"{path}:{number}: {said}"
@@ -147,9 +152,11 @@ def unnamed_folders(root, layers):
 
 
 def readme_faults(root, layers):
-    """Each folder of a row has a README, and `tests`, and each folder directly in one of these. All READMEs there are short."""
+    """Each folder of a row has a README, and `tests`, each folder directly in one of these, and each folder of these (but
+    `tests`) that has sources of the page. All READMEs there are short."""
     tops = sorted({room.split("/")[0] for room in layers} | {"tests"})
     inner = {f"{top}/{path.name}" for top in tops for path in (root / top).glob("[a-z]*") if path.is_dir()}
+    inner |= {str(source.parent.relative_to(root)) for top in tops if top != "tests" for source in (root / top).rglob("*.ts")}
     for folder in sorted({*layers, *tops} | inner):
         if not (root / folder / "README.md").exists():
             yield f"{folder}/README.md is missing"
@@ -191,12 +198,15 @@ PLANTED = {
     "a folder that is not named": ({"ends/f.cc": '#include "store/write/w.h"\n'}, "ends may not include store/write"),
     "files beside a named subfolder": ({"ends/f.cc": '#include "store/table.h"\n'}, "ends may not include store"),
     "internals of a folder": ({"ends/f.cc": '#include "store/read/r_internal.h"\n'}, "is internal to store"),
+    "a path from beside": ({"ends/f.cc": '#include "../store/write/w.h"\n'}, "is not the path from the top"),
+    "our header in angle brackets": ({"ends/f.cc": "#include <store/table.h>\n"}, "it stands in quotes"),
     "Asio": ({"store/n.cc": "#include <boost/asio.hpp>\n"}, "Asio outside"),
     "Eigen": ({"store/n.cc": "#include <Eigen/Core>\n"}, "Eigen outside"),
     "a library's header in a public header": ({"store/n.h": "#include <sqlite3.h>\n"}, "public header includes sqlite3.h"),
     "a library's folder in a public header": ({"ends/n.h": "#include <fmt/format.h>\n"}, "public header includes fmt/format.h"),
     "a generated header in a public header": ({"ends/n.h": '#include "n.capnp.h"\n'}, "public header includes n.capnp.h"),
     "a folder of tests without README": ({"tests/new/n.py": ""}, "tests/new/README.md is missing"),
+    "a folder of the page without README": ({"ends/page/src/new/n.ts": ""}, "ends/page/src/new/README.md is missing"),
     "a folder of tools without README": ({"store/make/README.md": None}, "store/make/README.md is missing"),
     "a long README below": ({"tests/unit/deep/README.md": "line\n" * 31}, "has more than 30 lines"),
     "a source with its header second": ({"base/a.cc": '#include <map>\n#include "base/a.h"\n'}, "not include base/a.h first"),

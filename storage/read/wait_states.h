@@ -124,6 +124,8 @@ struct WaitCoverage {
   double share() const;
 };
 
+/// The result of an analysis. It is never changed, and passed as a `shared_ptr`: answers and open
+/// queries may still use a result after a newer one has replaced it.
 struct WaitStates {
   std::vector<WaitState> rows;       ///< The longest first.
   std::vector<WaitCoverage> worlds;  ///< In the order of ids.

@@ -53,9 +53,9 @@ struct RootOptions {
   Nanos return_limit = 5 * kSecond;
 };
 
-/// The owner of a Root. A Root calls these functions only while one of its own functions runs. They
-/// may call Root::acknowledge() and Root::ended(). on_launch() may also call
-/// Root::comm_process_ended().
+/// The owner of a Root. A Root calls these functions only while one of its own functions runs, on
+/// the thread that called this function. They may call Root::acknowledge() and Root::ended().
+/// on_launch() may also call Root::comm_process_ended().
 class RootOwner {
  public:
   virtual ~RootOwner() = default;

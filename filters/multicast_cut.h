@@ -15,7 +15,7 @@
 namespace xylem::filters {
 
 /// A stream's narrowing on a node. It is null if the stream has no narrowing, and an error if this
-/// node could not make the narrowing.
+/// node could not make the narrowing. Shared, see Narrowing.
 using NodeNarrowing = Result<std::shared_ptr<const Narrowing>>;
 
 /// Cuts one multicast into shares. The payload is decoded at most once, when it is first needed.

@@ -27,7 +27,8 @@ Result<void> try_loading(const std::string& name, Nanos limit = kTrialLimit);
 
 /// Returns the mutex to lock while an object is loaded or unloaded, and while a child is forked
 /// that will load an object. Reason: if another thread were in the dynamic linker during the fork,
-/// the child would wait for the linker forever.
+/// the child would wait for the linker forever. It is a bare mutex and not a SharedState, because
+/// the state that it protects is inside the dynamic linker: there is no value to give access to.
 std::mutex& linker_mutex();
 
 /// Makes the error for a refused plugin, with the path and the reason. plugin_copy.cc defines this

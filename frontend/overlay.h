@@ -93,11 +93,15 @@ class Overlay {
   /// host has no back end.
   std::optional<NodeId> starter_of(NodeId comm_process) const;
 
+  /// Notes that a communication process has started: where it listens for children, and its
+  /// process id. Its state becomes kStarted, unless it is already attached. The node must exist.
   void started(NodeId comm_process, std::vector<wire::Address> addresses, std::uint32_t pid);
   /// Gives the state `state` to a communication process that could not be started or is lost. Each
   /// child of the process gets a new parent: the first living node of the child's own list of
-  /// parents (see assignment()). Returns these children.
+  /// parents (see assignment()). Returns these children. The node must exist.
   std::vector<NodeId> remove(NodeId comm_process, NodeState state);
+  /// True if no communication process is in the state kStarting. So it is also true without
+  /// communication processes.
   bool all_started() const;
 
   /// Chooses a parent for a leaf that has joined after the placement, by the rules of

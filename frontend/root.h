@@ -53,9 +53,9 @@ struct RootOptions {
   Nanos return_limit = 5 * kSecond;
 };
 
-/// The owner of a Root. A Root calls these functions only while one of its own functions runs. They
-/// may call Root::acknowledge() and Root::ended(). on_launch() may also call
-/// Root::comm_process_ended().
+/// The owner of a Root. A Root calls these functions only while one of its own functions runs, on
+/// the thread that called this function. They may call Root::acknowledge() and Root::ended().
+/// on_launch() may also call Root::comm_process_ended().
 class RootOwner {
  public:
   virtual ~RootOwner() = default;
@@ -111,9 +111,17 @@ class Root {
   /// `control` is the first control that is sent to the tree. The Root numbers its versions.
   void start(overlay::Network& network, wire::Control control, Nanos now);
 
+  // The callbacks of overlay::Node. `now` is CLOCK_MONOTONIC of this host.
+
+  /// Sends the present control to the new neighbour. A node that comes back is known by its id in
+  /// `peer`; a new node gets its id after its report.
   void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now);
+  /// The leaves below this link are missing from now on. If no other link brings them back within
+  /// their timeout, they count as lost (RootOptions::lost_limit).
   void on_link_down(overlay::LinkId link, const Error& why, Nanos now);
+  /// Takes a message of the tree. Messages that the root does not know are ignored.
   void on_message(overlay::LinkId link, wire::Message message, Nanos now);
+  /// Checks all timeouts. The root sets no timer: the owner must call this at least each 500 ms.
   void on_timer(Nanos now);
 
   /// Places the tree. `known` has the facts about each back end's host. Only the first call has an

@@ -31,7 +31,8 @@ struct RowQueueOptions {
   Nanos full_limit = 1 * kSecond;
 };
 
-/// The owner of a RowQueue. The queue calls these functions while one of its own functions runs.
+/// The owner of a RowQueue. The queue calls these functions while one of its own functions runs, on
+/// the thread that called this function. The recorder's thread never calls them.
 class RowQueueOwner {
  public:
   virtual ~RowQueueOwner() = default;

@@ -135,6 +135,7 @@ class Stream::Impl final : public overlay::Node {
   void end_children(Nanos deadline);
 
   std::unique_ptr<Parts> parts_;
+  // The whole node is under the lock: each call of the program uses the node's streams and root.
   SharedState<State> state_;
   Waiters waiters_;
   net::EventLoop loop_;

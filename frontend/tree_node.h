@@ -102,10 +102,11 @@ class TreeNode final : public overlay::Node, private RootOwner {
 
  private:
   struct Open {
+    // The narrowing is shared, see filters::Narrowing.
     Open(Inbox its, std::shared_ptr<const filters::Narrowing> narrow)
         : inbox(std::move(its)), narrowing(std::move(narrow)) {}
     Inbox inbox;
-    filters::NodeNarrowing narrowing;  // Shared, see filters::Narrowing.
+    filters::NodeNarrowing narrowing;
     bool failure_is_told = false;
     std::uint64_t version = 0;  // The version of control that announces the stream to the nodes.
     std::uint64_t multicasts = 0;

@@ -53,6 +53,7 @@ struct CommProcessLaunchOptions {
 /// processes. Not thread-safe.
 class RemoteCommProcessLauncher final : public CommProcessLauncher {
  public:
+  /// Starts nothing yet. The launcher command must not be empty.
   explicit RemoteCommProcessLauncher(CommProcessLaunchOptions options);
   Result<std::vector<int>> start(NodeId node, std::uint32_t level, const std::string& host,
                                  const std::vector<wire::Address>& addresses) override;

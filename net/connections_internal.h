@@ -23,7 +23,7 @@ struct sockaddr_storage;
 
 namespace xylem::net {
 
-/// The user of Connections.
+/// The user of Connections. All calls are on the loop's thread.
 class ConnectionHost {
  public:
   virtual ~ConnectionHost() = default;

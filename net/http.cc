@@ -371,7 +371,7 @@ void HttpServer::Loop::watch(tcp::socket& socket, const std::shared_ptr<Pending>
 }
 
 awaitable<HttpReply> HttpServer::Loop::ask(beast::tcp_stream& stream, HttpRequest request) {
-  auto pending = std::make_shared<Pending>(io_.get_executor());
+  auto pending = std::make_shared<Pending>(io_.get_executor());  // Shared, see Pending.
   asked_.insert(pending);
   watch(stream.socket(), pending);
   auto task = [this, pending, request = std::move(request)] {
@@ -413,7 +413,7 @@ awaitable<bool> HttpServer::Loop::write(beast::tcp_stream& stream, HttpReply rep
 }
 
 awaitable<void> HttpServer::Loop::subscribe(beast::tcp_stream stream, const Parser& parser) {
-  auto subscriber = std::make_shared<Subscriber>(std::move(stream));
+  auto subscriber = std::make_shared<Subscriber>(std::move(stream));  // Shared, see Subscriber.
   auto& socket = subscriber->socket;
   socket.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
   socket.read_message_max(kMaxMessageBytes);
@@ -449,8 +449,8 @@ awaitable<void> HttpServer::Loop::write_news(std::shared_ptr<Subscriber> subscri
 }
 
 awaitable<void> HttpServer::Loop::tell_news() {
-  auto pending = std::make_shared<Pending>(io_.get_executor());
-  bool has_failed = false;  // Since the last news.
+  auto pending = std::make_shared<Pending>(io_.get_executor());  // Shared, see Pending.
+  bool has_failed = false;                                       // Since the last news.
   for (;;) {
     news_timer_.expires_after(span(options_.news_every));
     const auto [stopped] = co_await news_timer_.async_wait(kAwait);

@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
 """Checks that every file which a document names is there: links, and names in backquotes; that every label of
 ctest which documents and scripts name belongs to a test; and that they let ctest fail where no test matches;
-that docs/protocol.md has each message.
+that docs/protocol.md has each message; that the table of locks in docs/contributing.md has each lock.
 
     documents_test.py SOURCE_FOLDER [BUILD_FOLDER]
+    documents_test.py --planted     that locks without a row are found, in folders made for it
 
 Labels are looked up in the build folder. Without one they are left out: a build of a part lacks some tests.
 """
 
+import collections
 import itertools
 import json
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
+
+import planted
 
 LINK = re.compile(r"\]\(([^)#]+)")
 # `NAME.cc` and `*_internal.h` stand for many.
@@ -115,9 +120,76 @@ def message_faults(root):
         yield f"{where}: there is no message {name}"
 
 
+LOCK_KIND = re.compile(r"SharedState|Turn|mutex|atomic")
+
+
+def unit_of(path):
+    """What belongs to one source: `x/y.cc`, `x/y.h` and `x/y_internal.h` are `x/y`."""
+    return path.rsplit(".", 1)[0].removesuffix("_internal")
+
+
+def locks_found(root, command):
+    """The kinds of locks that the command finds, {unit: kinds}. Comments are no locks."""
+    git, grep, *rest = shlex.split(command)
+    outside = [] if (root / ".git").exists() else ["--no-index"]
+    lines = subprocess.run([git, grep, *outside, *rest, ":!build"], cwd=root, capture_output=True, text=True).stdout
+    kinds = collections.defaultdict(set)
+    for path, _, line in (line.split(":", 2) for line in lines.splitlines()):
+        if not line.lstrip().startswith("//"):
+            kinds[unit_of(path)].add(LOCK_KIND.search(line)[0])
+    return kinds
+
+
+def lock_faults(root):
+    """The locks that the command in docs/contributing.md finds and those of the table below it are in the same files. A
+    file with several kinds of locks has as many rows."""
+    before, mark, after = (root / "docs/contributing.md").read_text().partition("| lock | file |")
+    commands = re.findall(r"^    (git grep .*)$", before, re.MULTILINE)
+    if not mark or not commands:
+        yield "docs/contributing.md: there is no table of locks with a git grep above it"
+        return
+    rows = collections.Counter(unit_of(re.search(r"`(.+)`", row.split("|")[2])[1])
+                               for row in after.split("\n\n")[0].splitlines()[2:])
+    found = locks_found(root, commands[-1])
+    for unit, kinds in sorted(found.items()):
+        if rows[unit] < len(kinds):
+            yield f"docs/contributing.md: {unit} has locks ({', '.join(sorted(kinds))}), and the table {rows[unit]} rows for it"
+    for unit in sorted(rows.keys() - found.keys()):
+        yield f"docs/contributing.md: the table of locks names {unit}, which has none"
+
+
+TABLE = r"""These commands find them:
+
+    git grep -nE '(std::[a-z_]*mutex&?|SharedState<.+>|Turn)( [a-z_]+)?[;{]' -- '*.h' '*.cc' ':!tests'
+
+| lock | file | reason |
+|---|---|---|
+| a queue | `net/queue.h` | two threads share it |
+| `Turn` of a queue | `net/queue_internal.h` | a signal may come |
+
+More text.
+"""
+# A checkout that is in order, and files that make it be out of order, with what is then said.
+IN_ORDER = {
+    "docs/contributing.md": TABLE,
+    "net/queue.h": "SharedState<Queue> queue_;\n// std::mutex mutex_;\n",
+    "net/queue.cc": "Turn turn_;\nconst Turn turn = turns.top();\n",
+    "tests/lock.cc": "std::mutex mutex;\n",
+}
+PLANTED = {
+    "a lock without a row": ({"wire/a.h": "mutable std::mutex mutex_;\n"}, "wire/a has locks (mutex), and the table 0 rows"),
+    "an alias without a row": ({"wire/a.h": "using Kept = SharedState<int>;\n"}, "wire/a has locks (SharedState)"),
+    "one more kind of lock in a file": ({"net/queue_internal.h": "std::shared_mutex mutex_;\n"}, "and the table 2 rows"),
+    "a row without a lock": ({"net/queue.h": "Queue queue_;\n", "net/queue.cc": None}, "names net/queue, which has none"),
+    "a table without a command": ({"docs/contributing.md": TABLE.replace("git grep", "grep")}, "there is no table of locks"),
+}
+
+
 def main():
+    if sys.argv[1] == "--planted":
+        return planted.main(lock_faults, IN_ORDER, PLANTED, all_found="every lock without a row is found", all_good="")
     root = pathlib.Path(sys.argv[1]).resolve()
-    found = [*faults(root), *silent_commands(root), *message_faults(root)]
+    found = [*faults(root), *silent_commands(root), *message_faults(root), *lock_faults(root)]
     if len(sys.argv) > 2:
         found += label_faults(root, sys.argv[2])
     for fault in found:

@@ -22,9 +22,12 @@
 namespace xylem::viz {
 
 /// Writes one JSON value. The output is valid JSON if the calls are nested like the parts of the
-/// value. Invalid UTF-8 becomes U+FFFD. NaN and infinities become null. Not thread-safe.
+/// value; this is not checked. Commas and quotes are added. Invalid UTF-8 becomes U+FFFD. NaN and
+/// infinities become null. Functions with a `name` write a member of an object, the others write an
+/// element of an array or the whole value. Not thread-safe.
 class Json {
  public:
+  /// Writes an object. `inside` must write its members.
   template <typename Inside>
   void object(Inside inside) {
     open('{');
@@ -52,11 +55,14 @@ class Json {
     close(']');
   }
 
+  /// Writes a member. `value_of` has any type that value() takes.
   template <typename Value>
   void field(std::string_view name, const Value& value_of) {
     key(name);
     value(value_of);
   }
+
+  // Each value() writes a value without a name.
 
   void value(bool value) { put(value ? "true" : "false"); }
   template <std::integral Number>
@@ -64,14 +70,19 @@ class Json {
     char digits[24];
     put({digits, std::to_chars(digits, std::end(digits), number).ptr});
   }
+  /// Uses the fewest digits from which the same number can be read; null if it is not finite.
   void value(double number);
+  /// Writes a string in quotes.
   void value(std::string_view text);
   void value(const std::string& text) { value(std::string_view(text)); }
   void value(const char* text) { value(std::string_view(text)); }
+  /// Writes a value of a query, see storage::to_json().
   void value(const storage::Value& cell) { put(storage::to_json(cell)); }
+  /// Writes an id as its number.
   template <typename Id>
   requires std::is_enum_v<Id>
   void value(Id id) { value(static_cast<std::underlying_type_t<Id>>(id)); }
+  /// Writes null for nullopt.
   template <typename Value>
   void value(const std::optional<Value>& maybe) {
     if (maybe) {
@@ -81,13 +92,14 @@ class Json {
     }
   }
 
-  /// Inserts text that is already JSON.
+  /// Inserts text that is already JSON: one whole value. This is not checked.
   void written(std::string_view json) { put(json); }
   void written(std::string_view name, std::string_view json) {
     key(name);
     put(json);
   }
 
+  /// Returns the output. Call it once, at the end.
   std::string take() { return std::move(text_); }
 
  private:

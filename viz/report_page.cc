@@ -401,7 +401,7 @@ Result<ReportPageValues> ask_report_page(RunView& run) {
   grid.columns = kColumns;
   grid.rows = kRows;
   if (auto held = run.file().hold(); !held) return unexpected(std::move(held.error()));
-  std::shared_ptr<const WaitStates> waits;
+  std::shared_ptr<const WaitStates> waits;  // Shared, see WaitStates.
   put(run.file().wait_states(), waits);
   run.use_waits(std::move(waits));
   put(run.overview(), values.overview);

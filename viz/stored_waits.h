@@ -27,7 +27,8 @@ constexpr Nanos kStoredWaitsQuiet = 30 * kSecond;
 /// Computes the wait states of one run's file in a thread of its own, and keeps them as long as the
 /// file is unchanged (file_stamp.h). So any number of requests costs one analysis, and a request
 /// does not have to wait for the analysis of a large trace. For a million events, the analysis
-/// takes about 0.2 s. It reads all chunks, and needs up to 300 MB. Thread-safe.
+/// takes about 0.2 s. It reads all chunks, and needs up to 300 MB. Results are shared, see
+/// storage::WaitStates. Thread-safe.
 ///
 /// If an analysis fails (no memory, no thread, no file), the result has only a `fault` that says
 /// why. The next call tries again.
@@ -79,6 +80,7 @@ class StoredWaits {
 
   std::string file_;
   std::atomic<bool> has_ended_ = false;  ///< The destructor was called.
+  /// A cache. Any thread may ask for the result and wait until the analysis has ended.
   SharedState<State> state_;
   std::thread thread_;  ///< Only the thread that has locked `state_` changes it.
 };

@@ -9,7 +9,7 @@
 namespace xylem::viz {
 
 /// Rows of cells in columns. A column is at most 200 bytes wide. A longer cell makes only its own
-/// line longer.
+/// line longer. Not thread-safe.
 class TextColumns {
  public:
   struct Head {

@@ -54,6 +54,8 @@ struct SeriesLayout {
   std::vector<MetricRow> rows;
   bool operator==(const SeriesLayout&) const = default;
 };
+/// A hash (FNV-1a) of all fields of the layout. Samples and files contain it, so it must never
+/// change. Two different layouts could have the same key; this is not checked.
 std::uint64_t key_of(const SeriesLayout& layout);
 
 /// A service of which a leaf may take samples.

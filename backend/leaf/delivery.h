@@ -62,13 +62,23 @@ class Delivery {
   Delivery(const Delivery&) = delete;
   Delivery& operator=(const Delivery&) = delete;
 
+  /// Reads the place, the clock and the control that the journal keeps, and its packets. Does not
+  /// connect yet.
   void start(overlay::Network& network, Nanos now);
+  /// Makes the first attempt to connect, to the front end.
   void connect(Nanos now);
 
+  // The callbacks of overlay::Node. `now` is CLOCK_MONOTONIC of this host.
+
+  /// A leaf has no children. So a link that the peer has opened is closed.
   void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now);
+  /// Tries again later (see overlay::Uplink). Never gives up.
   void on_connect_failed(const Error& why, Nanos now);
+  /// Looks for another parent. The packets stay in the journal.
   void on_link_down(overlay::LinkId link, const Error& why, Nanos now);
+  /// Takes acknowledgements, control and assignments. All other messages are kNotOurs.
   News on_message(const wire::Message& message, Nanos now);
+  /// Sends due packets and the link report, and tries to connect again. Call it at next_due().
   void on_timer(Nanos now);
   /// When to call on_timer(); 0: not scheduled.
   Nanos next_due() const;
@@ -78,6 +88,7 @@ class Delivery {
   /// Sends all due packets. Then adds a packet that was just journalled, and sends it if the outbox
   /// allows it. Use this function if you still have the packet itself.
   void add(wire::Packet packet, Nanos now);
+  /// Sends all due packets, if there is a parent and the link has room. Otherwise does nothing.
   void send_due(Nanos now);
   /// True if all journalled packets are acknowledged.
   bool is_done() const { return outbox_.packets() == 0; }

@@ -78,6 +78,7 @@ struct PacketKey {
   std::uint64_t wave = 0;
   auto operator<=>(const PacketKey&) const = default;
 };
+/// The key of a packet of this leaf: its identity without the sources.
 PacketKey key_of(const wire::PacketId& id);
 
 /// State for a successor (tree, clock, control). Ids are plain numbers here, because the journal's
@@ -168,7 +169,9 @@ class Journal {
   /// Returns the freed memory before the oldest live entry to the system, in whole pages.
   void trim();
 
+  /// The memo that was stored last, for example by a predecessor; all zero before the first.
   Memo memo() const;
+  /// Stores a memo. If the process dies meanwhile, the journal has the old memo or the new one.
   void remember(const Memo& memo);
 
   /// The clocks that were stored last, for example by a predecessor. Call remember() with new

@@ -35,7 +35,7 @@ struct LeafStreamState {
 };
 
 /// The owner of a LeafNode. The LeafNode calls these functions only while one of its own functions
-/// runs (on_message(), put(), ...).
+/// runs (on_message(), put(), ...), on the thread that called this function.
 class LeafOwner {
  public:
   virtual ~LeafOwner() = default;

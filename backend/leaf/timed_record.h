@@ -1,6 +1,8 @@
 #pragma once
 
-// A record of a ring, or of an event source, on its way into windows and chunks.
+// A record of a ring, or of an event source, on its way into windows and chunks. A ring has times
+// in ticks of the host's counter. The reader converts them to the run's clock once (run_clock.h),
+// so windows and chunks have the same times.
 
 #include <cstdint>
 
@@ -15,7 +17,9 @@ static_assert(raw(wire::kNoComm) == capture::kNoComm);
 
 /// A record, and its times on the run's clock. 0 <= begin_ns <= end_ns.
 struct TimedRecord {
+  /// A copy: its process may overwrite the one in the ring.
   capture::Record record;
+  /// Since the run's epoch.
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
 
@@ -24,7 +28,8 @@ struct TimedRecord {
 };
 
 /// Makes the event that a chunk stores for this record. `thread` is the number of the record's
-/// ring; the field Record::thread is not trusted. A completion record represents no call.
+/// ring; the field Record::thread is not trusted. All other fields are copied unchecked. A
+/// completion record represents no call, so its event has 0 calls.
 inline wire::Event event_of(const capture::Record& from, Nanos begin_ns, Nanos end_ns,
                             ThreadIndex thread) {
   wire::Event event;
@@ -45,6 +50,7 @@ inline wire::Event event_of(const capture::Record& from, Nanos begin_ns, Nanos e
   return event;
 }
 
+/// The same with the record's times.
 inline wire::Event event_of(const TimedRecord& timed, ThreadIndex thread) {
   return event_of(timed.record, timed.begin_ns, timed.end_ns, thread);
 }

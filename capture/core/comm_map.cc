@@ -14,6 +14,8 @@
 
 namespace xylem::capture {
 
+// Static, because MPI's functions have no argument for state, and a communicator's handle is valid
+// in the whole process.
 constinit CommMap comms{};
 namespace {
 

@@ -130,6 +130,8 @@ class CommMap {
   std::uint64_t used_ = 0;
   std::uint64_t taken_ = 0;  // Size of all blocks.
   std::int32_t world_size_ = 0;
+  // For BoundedLock. Not a SharedState: its mutex waits without limit, but an error handler of MPI
+  // may leave learn() by an exception or a jump, and the lock is then never released.
   std::atomic<bool> locked_{false};
   std::atomic<bool> has_overflowed_{false};  // A communicator was counted, but had no room.
   std::atomic<bool> has_missed_one_{false};  // One was made, but not counted.

@@ -39,6 +39,7 @@ using List = Text<4096>;
 void pass_variables_on(int count, char** arguments) {
   const char* named = getenv(kList);
   if (named == nullptr || !is_open_mpi_launcher()) return;
+  // Static, because it is large and the stack is the launcher's.
   static List wanted;
   wanted.add(named).add(';').add(kEnvWorld);
   if (!wanted.fits()) return;
@@ -46,7 +47,7 @@ void pass_variables_on(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
     by_option = by_option || strcmp(arguments[i], "-x") == 0 || strcmp(arguments[i], "--x") == 0;
     if (i + 1 < count && strcmp(arguments[i], kParameter) == 0) {
-      static List both;
+      static List both;  // Static, because `arguments` points into it until the program ends.
       both.add(arguments[i + 1]).add(';').add(wanted.c_str());
       if (both.fits()) arguments[i + 1] = both.begin();
       return;

@@ -85,7 +85,9 @@ bool is_initialised() {
 }
 
 void name_library(char (&into)[sizeof SegmentHeader::mpi_library]) {
-  static char version[8192 + 1];  // MPICH has the largest MPI_MAX_LIBRARY_VERSION_STRING.
+  // Static, because a thread of the application may have a small stack. MPICH has the largest
+  // MPI_MAX_LIBRARY_VERSION_STRING.
+  static char version[8192 + 1];
   int length = 0;
   if (call_mpi(kMPI_Get_library_version, static_cast<char*>(version), &length) != 0) return;
   Text<sizeof SegmentHeader::mpi_library> name;

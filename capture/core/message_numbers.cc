@@ -8,6 +8,8 @@
 
 namespace xylem::capture {
 
+// Static, because MPI's functions have no argument for state, and all threads of a process send and
+// receive on the same channels.
 constinit MessageNumbers message_numbers{};
 
 namespace {

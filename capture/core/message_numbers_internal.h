@@ -209,6 +209,8 @@ class MessageNumbers {
   bool has_earlier_wildcard(const ChannelKey& key, std::uint64_t post) const noexcept;
 
   std::atomic<std::uint32_t> care_{};
+  // For BoundedLock. Not a SharedState: its mutex waits without limit, but a thread may end or be
+  // left by a jump while it has the lock, and look-ups read the table without the lock.
   std::atomic<bool> locked_{};
   Channel* last_sent_ = nullptr;
   Channel* last_received_ = nullptr;

@@ -83,6 +83,9 @@ void add(std::atomic<std::uint64_t>& counter, std::uint64_t more) {
 
 }  // namespace
 
+// Static, because MPI's functions have no argument for state: the state is that of the process and
+// of the thread that call them. Constant-initialised, because a call may come before any
+// constructor of this library has run.
 constinit Gate first_gate{{&kWaiting}};
 constinit Process process{.gate = &first_gate, .abi = {}};
 constinit thread_local ThreadState thread_state{};

@@ -43,6 +43,7 @@ void* remembered(void*& slot, const char* prefix, std::uint16_t function) {
 Word missing_function() { return static_cast<Word>(find_abi(private_mpi_library()).error_other); }
 
 void* missing(std::uint16_t function) {
+  // Static, because the process says this once, whichever function and thread is first.
   static std::atomic<bool> said{false};
   if (!said.exchange(true)) {
     say(function_names[function], " is not in this process's MPI library; it returns an error");

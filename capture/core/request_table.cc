@@ -2,6 +2,8 @@
 
 namespace xylem::capture {
 
+// Static, because MPI's functions have no argument for state. Any thread may complete a request
+// that another thread has posted.
 constinit RequestTable requests{};
 
 TrackedRequest* RequestTable::insert(Word key, bool shared) noexcept {

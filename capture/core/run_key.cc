@@ -20,11 +20,13 @@ namespace xylem::capture {
 namespace {
 
 // Has a page of its own, because the advice to the kernel applies to whole pages. In a child of
-// fork() the page is zero. So the lock is free there, even if a thread of the parent held it.
+// fork() the page is zero. So the lock is free there, even if a thread of the parent held it. It is
+// not a SharedState, because zeroed memory is no valid mutex, and a mutex waits without limit.
 struct KeptKey {
   std::atomic<std::uint32_t> lock;
   char digits[kKeyDigits + 1];
 };
+// Static, because MPI's functions have no argument for state: all threads use the process's key.
 constinit std::atomic<KeptKey*> kept{nullptr};
 
 // Used before Linux 4.14. It clears the key in children that the C library makes.

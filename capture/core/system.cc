@@ -54,6 +54,7 @@ void* find_loaded(const char* name) noexcept {
 }
 
 bool watch_thread(void (*end)(void*), void* value) noexcept {
+  // Static, because a process needs only one key, and each thread must set its value with this key.
   static pthread_key_t key;
   static int made = -1;  // 0: the key exists. start() makes the first call, and only in one thread.
   if (&pthread_key_create == nullptr || &pthread_setspecific == nullptr) return false;

@@ -28,10 +28,17 @@ class AlertIntake {
   /// Continues with the alerts that are open in the file, and with the ranks that have not ended.
   void begin(const AlertLimits& limits);
 
-  /// A row of the window from `begin_ns` to `end_ns`.
+  // `process` and `function` are ids of the tables `process` and `function`. Before begin(), the
+  // next three functions do nothing.
+
+  /// A row of the window from `begin_ns` to `end_ns`. Call it for all rows of a process and a
+  /// window one after the other: they become one note.
   void note_row(std::int64_t process, Nanos begin_ns, Nanos end_ns, const wire::ProfileRow& row,
                 std::int64_t function);
+  /// The account of a process in a window: its lost calls, and whether it is silent or has ended.
   void note_account(std::int64_t process, const wire::AccountRow& row);
+  /// A window of these leaves, also if it is empty. So the rules know that nothing before `end_ns`
+  /// is missing from these leaves. Ignored if there are more than 65536 leaves.
   void note_window(const IntervalSet& sources, Nanos end_ns);
   /// Notes that windows of `leaf` were given up; nullopt: windows of several hosts. `calls` is the
   /// number of calls in these windows; nullopt: unknown.
@@ -48,8 +55,8 @@ class AlertIntake {
   /// Gives the notes to the rules, after the noted windows were committed. Returns true if there
   /// are alerts to write.
   bool judge();
-  /// Closes all alerts. Call it at the end of the run, when no more windows will arrive. Returns
-  /// true if there are alerts to write.
+  /// Gives the notes to the rules and closes all alerts. Call it at the end of the run, when no
+  /// more windows will arrive. Returns true if there are alerts to write.
   bool finish();
   /// Writes the changed alerts. Call it inside a transaction.
   void write();

@@ -129,6 +129,9 @@ class AlertRules {
   /// Sets the name of a host for alert texts. Call it before the host's first alert.
   void name_host(LeafId leaf, const std::string& name) { hosts_[leaf].name = name; }
 
+  /// Notes the calls of a rank in a window. Call it once for each rank and window in which the rank
+  /// was in MPI. Windows of different leaves may come in any order. A window that ends after all
+  /// others moves the present time forward.
   void note(const WindowNote& window);
   /// Call it after note() and note_leaf() for all windows of the leaf up to `silence.since_ns`.
   void note_silence(const SilenceNote& silence);

@@ -18,8 +18,9 @@ struct EventTableCounters {
 /// null; otherwise it must live longer than the connection. Returns an SQLite result code.
 ///
 /// Columns: world, rank, thread, begin_ns, end_ns, kind, function, peer, bytes, tag, comm, request,
-/// result, calls. World and rank are NULL for a process that never registered. Peer, tag and comm
-/// are NULL if the call has none or if the value is unknown. `event` has one row for each call.
+/// result, calls, number. World and rank are NULL for a process that never registered. Peer, tag
+/// and comm are NULL if the call has none or if the value is unknown. Number is NULL if the event
+/// has none (wire::kEventNumbered). `event` has one row for each call.
 /// `completion` has one row for each request that a call such as MPI_Waitall has completed. Rows
 /// are returned process by process, in the order of the chunks. To get them in the order of time,
 /// use ORDER BY.

@@ -9,7 +9,8 @@
 #include "storage/read/event_table_internal.h"
 #include "storage/read/wait_tables_internal.h"
 
-// The table of calls of the program that loads us: a global by SQLite's interface, written once.
+// Defines the global `sqlite3_api`: SQLite's functions in the program that loads us. SQLite's
+// interface for extensions requires it. It is written once, when the extension is loaded.
 SQLITE_EXTENSION_INIT1
 
 extern "C" __attribute__((visibility("default"))) int sqlite3_xylemsqlite_init(

@@ -1,7 +1,8 @@
 #pragma once
 
-// What a message is known by, and which events are its ends. Its send and its receive have the same
-// key.
+// The key that identifies a message of a run, and the events that are its ends. The send and the
+// receive of a message have the same key, because both processes count the messages of a channel in
+// the same order (capture/core/message_numbers_internal.h).
 
 #include <compare>
 #include <cstddef>
@@ -16,13 +17,18 @@ namespace xylem::storage {
 /// channel.
 struct MessageKey {
   WorldId world{};
+  /// Identity of the communicator, equal on all its ranks.
   CommId comm = wire::kNoComm;
+  /// Ranks of the world, not of the communicator.
   Rank source{}, destination{};
   std::int32_t tag = wire::kNoTag;
+  /// Counted from 0 in each channel, in the order of MPI's matching.
   std::uint32_t number = 0;
   auto operator<=>(const MessageKey&) const = default;
 };
 
+/// Hashes all fields. Keys come from other processes: a program that chooses its tags for it can
+/// make many keys collide. Only its own run then becomes slower.
 struct MessageKeyHash {
   std::size_t operator()(const MessageKey& key) const noexcept {
     const auto both = [](std::uint32_t high, std::uint32_t low) {
@@ -38,12 +44,13 @@ struct MessageKeyHash {
   }
 };
 
-/// True if the event says which rank it sends to.
+/// True if the event has sent a message and says to which rank.
 inline bool sends(const wire::Event& event) {
   return (event.flags & wire::kEventSend) != 0 && event.peer >= 0;
 }
 
-/// True if the event says which rank it has received from.
+/// True if the event has received a message and says from which rank. An event that only posts a
+/// receive, such as MPI_Irecv, does not count.
 inline bool receives(const wire::Event& event) {
   return (event.flags & wire::kEventReceive) != 0 && event.peer >= 0;
 }

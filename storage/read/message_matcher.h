@@ -83,12 +83,17 @@ class MessageSink {
 
 /// Add all processes first. Then add events: the events of a process in the order of their records,
 /// those of different processes in any order. Call finish() at the end. To limit the memory, add
-/// the events of all processes in the order of time, and call promise() now and then. Not
+/// the events of all processes in the order of time, and call promise() now and then. Each index
+/// must come from add_process(): this is not checked, and another index is undefined behaviour. Not
 /// thread-safe. Borrows the sink.
 class MessageMatcher {
  public:
   explicit MessageMatcher(MessageSink& sink) : sink_(sink) {}
 
+  /// Adds a process. Its index is the number of processes that were added before. If a rank is
+  /// added again, both processes exist, and find() returns the later one. Their messages have the
+  /// same numbers: while a half of one process has no pair, the same half of the other process is
+  /// reported as ambiguous.
   ProcessIndex add_process(WorldId world, Rank rank);
   /// Several threads of the process may send or receive. Call it before the first event.
   void expect_threads(ProcessIndex process) { processes_[process].has_threads = true; }

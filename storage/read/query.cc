@@ -184,6 +184,7 @@ class SqliteRunFile final : public RunFile {
   const std::atomic<bool>* given_up_ = nullptr;
   unsigned holds_ = 0;  ///< Number of hold() calls without a release().
   EventTableCounters counters_;
+  // Shared, see KeptWaitStates.
   std::shared_ptr<KeptWaitStates> waits_ = std::make_shared<KeptWaitStates>();
   Connection connection_;
 };

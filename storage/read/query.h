@@ -92,10 +92,10 @@ class RunFile {
   Result<std::vector<std::vector<Value>>> rows(std::string_view sql,
                                                std::size_t max_rows = 1'000'000);
 
-  /// Returns the wait states of all events of the file (wait_states.h). Computes them at the first
-  /// call and when the file has more events: this reads all events, about 0.2 s for a million.
-  /// Fails like a query, with kTimedOut after the deadline. If a chunk is damaged, the result has a
-  /// fault.
+  /// Returns the wait states of all events of the file, shared as WaitStates says. Computes them at
+  /// the first call and when the file has more events: this reads all events, about 0.2 s for a
+  /// million. Fails like a query, with kTimedOut after the deadline. If a chunk is damaged, the
+  /// result has a fault.
   virtual Result<std::shared_ptr<const WaitStates>> wait_states() = 0;
 
   /// Returns the number of chunks that the tables `event` and `completion` have decoded so far.

@@ -9,7 +9,8 @@
 
 namespace xylem::storage {
 
-/// The rows of one query. Nothing may outlive it but the connection.
+/// The rows of one query. Nothing may outlive it but the connection. SQLite calls it on the thread
+/// that runs the query.
 class RowSource {
  public:
   virtual ~RowSource() = default;
@@ -20,7 +21,9 @@ class RowSource {
   virtual void column(sqlite3_context* out, int column) = 0;
 };
 
-/// Begins the rows of a query. Shared by all queries of a connection.
+/// Begins the rows of a query. Shared by all queries of a connection. SQLite calls it on the thread
+/// that runs the query. A connection is used by one thread at a time, so it need not be
+/// thread-safe.
 class RowTable {
  public:
   virtual ~RowTable() = default;

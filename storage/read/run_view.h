@@ -74,7 +74,7 @@ class RunView {
 
  private:
   std::unique_ptr<RunFile> run_;
-  std::shared_ptr<const WaitStates> waits_;
+  std::shared_ptr<const WaitStates> waits_;  // Shared, see WaitStates.
 };
 
 }  // namespace xylem::storage

@@ -71,7 +71,8 @@ struct Request {
 };
 
 /// Objects that have a number while they are in use. The number of an object that was closed stands
-/// for no object, also if its place is used again. Numbers are below 2^63, and never 0.
+/// for no object, also if its place is used again. Numbers are below 2^63, and never 0. Not
+/// thread-safe.
 template <typename Of>
 class Slots {
  public:

@@ -124,6 +124,8 @@ struct WaitCoverage {
   double share() const;
 };
 
+/// The result of an analysis. It is never changed, and passed as a `shared_ptr`: answers and open
+/// queries may still use a result after a newer one has replaced it.
 struct WaitStates {
   std::vector<WaitState> rows;       ///< The longest first.
   std::vector<WaitCoverage> worlds;  ///< In the order of ids.
@@ -152,7 +154,11 @@ struct WaitFunction {
 /// To limit the memory, add the events of all processes in the order of time, and call promise()
 /// for all processes now and then. The memory is then that of the messages, collectives and calls
 /// in flight, and of the waits since the begin of the oldest call in flight. The waits and the rows
-/// take at most about 300 MB. Not thread-safe.
+/// take at most about 300 MB.
+///
+/// Each process must come from add_process(), and each function must be an index into the
+/// constructor's `functions`. This is not checked: another index is undefined behaviour. Not
+/// thread-safe.
 class WaitAnalysis {
  public:
   explicit WaitAnalysis(std::vector<WaitFunction> functions);
@@ -160,6 +166,9 @@ class WaitAnalysis {
   WaitAnalysis(const WaitAnalysis&) = delete;
   WaitAnalysis& operator=(const WaitAnalysis&) = delete;
 
+  /// Adds a process. Its index is the number of processes that were added before. If a rank is
+  /// added again, both processes exist and have their own calls. Their messages are paired as
+  /// MessageMatcher::add_process() says.
   ProcessIndex add_process(WorldId world, Rank rank);
   /// Several threads of the process call MPI.
   void expect_threads(ProcessIndex process);

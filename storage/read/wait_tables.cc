@@ -209,7 +209,7 @@ class WaitStateRows final : public RowSource {
   static void put_rank(sqlite3_context* out, std::optional<Rank> rank) {
     if (rank) sqlite3_result_int64(out, raw(*rank));
   }
-  std::shared_ptr<const WaitStates> states_;
+  std::shared_ptr<const WaitStates> states_;  // Shared, see WaitStates.
   std::size_t at_ = 0;
 };
 
@@ -267,7 +267,7 @@ class WaitTable final : public RowTable {
   }
 
  private:
-  std::shared_ptr<KeptWaitStates> kept_;
+  std::shared_ptr<KeptWaitStates> kept_;  // Shared, see KeptWaitStates.
   bool is_coverage_;
 };
 

@@ -13,7 +13,9 @@
 namespace xylem::storage {
 
 /// The wait states of a connection to a run's file. They are computed at the first use, and kept
-/// until the file has more events or processes. Not thread-safe.
+/// until the file has more events or processes. Passed as a `shared_ptr`, because two virtual
+/// tables and the RunFile use the same object, and SQLite decides when it deletes the tables. Not
+/// thread-safe.
 class KeptWaitStates {
  public:
   /// If the events cannot be read, the connection has a failure, and the result is of no use.
@@ -22,7 +24,7 @@ class KeptWaitStates {
  private:
   using Version = std::pair<std::int64_t, std::int64_t>;
   Version version_;
-  std::shared_ptr<const WaitStates> states_;
+  std::shared_ptr<const WaitStates> states_;  // Shared, see WaitStates.
 };
 
 /// Adds the tables to a connection to a run's file, for any number of queries. The tables share

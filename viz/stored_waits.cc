@@ -47,9 +47,11 @@ std::shared_ptr<const storage::WaitStates> StoredWaits::get_soon(
 std::shared_ptr<const storage::WaitStates> StoredWaits::wait(storage::RunFile& run, Nanos deadline,
                                                              const std::atomic<bool>* given_up,
                                                              bool is_patient) {
-  if (!is_quiet(file_) && !has_end(run)) return nullptr;
+  const bool is_ended = has_end(run);
   std::string stamp = file_stamp(file_);
   auto state = state_.lock();
+  state->is_in_progress = !is_ended;
+  if (!is_ended && !is_quiet(file_)) return nullptr;
   const auto is_over = [&] {
     return monotonic_now() >= deadline || (given_up != nullptr && *given_up) ||
            (!is_patient && state->is_under_way && state->is_missed);
@@ -68,8 +70,9 @@ std::shared_ptr<const storage::WaitStates> StoredWaits::wait(storage::RunFile& r
 }
 
 std::string StoredWaits::stamp() const {
-  return file_stamp(file_) + std::to_string(state_.lock()->late) +
-         (is_quiet(file_) ? " quiet" : "");
+  const auto state = state_.lock();
+  return file_stamp(file_) + std::to_string(state->late) +
+         (state->is_in_progress && is_quiet(file_) ? " quiet" : "");
 }
 
 bool StoredWaits::start(State& state, std::string stamp) {

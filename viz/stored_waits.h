@@ -57,8 +57,8 @@ class StoredWaits {
                                                       const std::atomic<bool>* given_up = nullptr);
 
   /// Returns a text. When it changes, an answer that was given before is out of date: the file has
-  /// changed (file_stamp.h), an analysis has ended after a get() had returned without it, or a file
-  /// without an end has not changed for kStoredWaitsQuiet.
+  /// changed (file_stamp.h), an analysis has ended after a get() had returned without it, or the
+  /// file of a run that was in progress has not changed for kStoredWaitsQuiet.
   std::string stamp() const;
 
  private:
@@ -67,7 +67,8 @@ class StoredWaits {
     std::optional<std::string> stamp;
     bool is_under_way = false;
     bool has_failed = false;
-    bool is_missed = false;  ///< A get() has returned without the analysis that is under way.
+    bool is_in_progress = false;  ///< So the newest get() has found.
+    bool is_missed = false;       ///< A get() has returned without the analysis that is under way.
     std::shared_ptr<const storage::WaitStates> states;
     std::uint64_t late = 0;
   };

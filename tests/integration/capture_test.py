@@ -114,7 +114,7 @@ class CaptureTest(unittest.TestCase):
         self.make_run_folder()
         output = self.folder / "probe.tsv"
         probe = subprocess.Popen([PROBE, "--folder", str(self.run_folder), "--processes",
-                                  str(processes), "--output", str(output), *options],
+                                  str(processes), "--output", str(output), "--deadline", str(DEADLINE), *options],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             self.assertEqual(probe.stdout.readline(), "ready\n")

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "tests/unit/changed_file.h"
 #include "tests/unit/storage/stored_run.h"
@@ -31,6 +32,15 @@ class StoredWaitsTest : public storage::StoredRun {
     return run ? waits_.get(**run, deadline) : nullptr;
   }
 
+  /// As if the file had last been changed so long ago.
+  void make_older(Nanos age) {
+    const auto then = std::filesystem::file_time_type::clock::now() - std::chrono::nanoseconds(age);
+    for (const char* suffix : {"", "-wal"}) {
+      std::error_code none;  // An ended run has no log.
+      std::filesystem::last_write_time(path_ + suffix, then, none);
+    }
+  }
+
   StoredWaits waits_{path_};
 };
 
@@ -53,10 +63,8 @@ TEST_F(StoredWaitsTest, AreUnknownWhileTheRunIsInProgress) {
 }
 
 TEST_F(StoredWaitsTest, AreThoseOfAllEventsIfTheFrontEndWasKilled) {
-  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(31);
-  for (const char* suffix : {"", "-wal"}) {
-    std::filesystem::last_write_time(path_ + suffix, long_ago);
-  }
+  EXPECT_EQ(get(kForever), nullptr);
+  make_older(31 * kSecond);
   const std::string quiet = waits_.stamp();
   EXPECT_TRUE(quiet.ends_with(" quiet")) << quiet;
   const auto states = get(kForever);
@@ -66,6 +74,15 @@ TEST_F(StoredWaitsTest, AreThoseOfAllEventsIfTheFrontEndWasKilled) {
   ASSERT_TRUE(store_->commit());
   EXPECT_EQ(get(kForever), nullptr) << "its file changes again: the run is in progress";
   EXPECT_FALSE(waits_.stamp().ends_with(" quiet"));
+}
+
+TEST_F(StoredWaitsTest, AreNoNewsIfTheFileOfAnEndedRunIsNotChanged) {
+  end_run();
+  EXPECT_NE(get(kForever), nullptr);
+  make_older(31 * kSecond);
+  EXPECT_NE(get(kForever), nullptr);
+  const std::string old = waits_.stamp();
+  EXPECT_FALSE(old.ends_with(" quiet")) << old;
 }
 
 TEST_F(StoredWaitsTest, AreLateForAnAnswerThatDidNotWait) {

@@ -70,24 +70,25 @@ void EventStream::read_processes() {
                           !rows.is_null(4) && rows.integer(4) <= 1});
   }
   sources_.resize(processes_.size());
-  for (ProcessIndex i = 0; i < processes_.size(); ++i) {
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
     sources_[i].functions = functions_of(processes_[i].leaf);
   }
 }
 
 Statement EventStream::chunks_of(ProcessIndex process) {
   return Statement(connection_, "SELECT chunk, begin_ns, id FROM event_chunk WHERE process = " +
-                                    std::to_string(processes_[process].id) + " ORDER BY begin_ns");
+                                    std::to_string(processes_[raw(process)].id) +
+                                    " ORDER BY begin_ns");
 }
 
 std::span<const wire::Event> EventStream::decode(const Statement& chunks, ProcessIndex process) {
   const auto decoded = decoder_.decode(chunks.blob(0));
   if (decoded) return *decoded;
-  connection_.fail(
-      Error{Code::kCorrupt, "chunk " + std::to_string(chunks.integer(2)) + " of world " +
-                                std::to_string(raw(processes_[process].world)) + ", rank " +
-                                std::to_string(raw(processes_[process].rank)) +
-                                " is damaged: " + decoded.error().message});
+  const Process& of = processes_[raw(process)];
+  connection_.fail(Error{Code::kCorrupt, "chunk " + std::to_string(chunks.integer(2)) +
+                                             " of world " + std::to_string(raw(of.world)) +
+                                             ", rank " + std::to_string(raw(of.rank)) +
+                                             " is damaged: " + decoded.error().message});
   return {};
 }
 
@@ -100,15 +101,15 @@ void EventStream::survey(ProcessIndex process,
 }
 
 void EventStream::look_ahead(ProcessIndex process) {
-  Source& source = sources_[process];
+  Source& source = sources_[raw(process)];
   if (!source.has_more) return;
   // A chunk in a damaged file may begin at any time.
   source.next_begin = source.chunks.integer(1);
-  turns_.push({source.next_begin, false, process});
+  turns_.push({source.next_begin, false, raw(process)});
 }
 
 std::uint32_t EventStream::function_of(ProcessIndex process, const wire::Event& event) const {
-  const auto& table = *sources_[process].functions;
+  const auto& table = *sources_[raw(process)].functions;
   const std::size_t id = raw(event.function);
   return id < table.size() ? table[id] : 0;
 }
@@ -135,7 +136,7 @@ void EventStream::fill(Cursor& cursor, std::span<const wire::Event> events) {
 }
 
 void EventStream::open_chunk(ProcessIndex process) {
-  Source& source = sources_[process];
+  Source& source = sources_[raw(process)];
   const std::span<const wire::Event> events = decode(source.chunks, process);
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(cursors_.size()));
@@ -156,17 +157,17 @@ void EventStream::open_chunk(ProcessIndex process) {
 }
 
 void EventStream::close(std::uint32_t cursor) {
-  std::erase(sources_[cursors_[cursor].process].open, cursor);
+  std::erase(sources_[raw(cursors_[cursor].process)].open, cursor);
   free_.push_back(cursor);
 }
 
 bool EventStream::next(Item& item) {
   if (!has_begun_) {
     has_begun_ = true;
-    for (ProcessIndex i = 0; i < processes_.size(); ++i) {
-      sources_[i].chunks = chunks_of(i);
+    for (std::uint32_t i = 0; i < processes_.size(); ++i) {
+      sources_[i].chunks = chunks_of(ProcessIndex{i});
       sources_[i].has_more = sources_[i].chunks.first();
-      look_ahead(i);
+      look_ahead(ProcessIndex{i});
     }
   }
   if (has_current_) {
@@ -188,7 +189,7 @@ bool EventStream::next(Item& item) {
       current_ = turn.number;
       has_current_ = true;
     } else {
-      open_chunk(turn.number);
+      open_chunk(ProcessIndex{turn.number});
     }
   }
   const Cursor& cursor = cursors_[current_];
@@ -198,7 +199,7 @@ bool EventStream::next(Item& item) {
 }
 
 Nanos EventStream::horizon(ProcessIndex process) const {
-  const Source& source = sources_[process];
+  const Source& source = sources_[raw(process)];
   Nanos begin = source.has_more ? source.next_begin : std::numeric_limits<Nanos>::max();
   for (const std::uint32_t number : source.open) {
     const Cursor& cursor = cursors_[number];

@@ -33,7 +33,7 @@ class EventStream {
     bool has_one_thread = false;  ///< Its threads never called MPI at the same time.
   };
   struct Item {
-    ProcessIndex process = 0;
+    ProcessIndex process{};
     std::uint32_t function = 0;  ///< Index into functions().
     const wire::Event* event = nullptr;
   };
@@ -65,7 +65,7 @@ class EventStream {
     const std::vector<std::uint32_t>* functions = nullptr;
   };
   struct Cursor {
-    ProcessIndex process = 0;
+    ProcessIndex process{};
     std::vector<wire::Event> events;  // In the order of their ends.
     std::vector<Nanos> earliest;      // The earliest begin of this and later events.
     std::size_t at = 0;

@@ -47,7 +47,7 @@ void WaitCauses::follow(Nanos known) {
     const auto forced = due;
     due += static_cast<std::ptrdiff_t>(left - max_kept_ / 2);
     std::for_each(forced, due, [this](const Wait& wait) {
-      Nanos& sum = unfollowed_[processes_[wait.thread.process].world];
+      Nanos& sum = unfollowed_[processes_[raw(wait.thread.process)].world];
       sum = saturating_add(sum, saturating_subtract(wait.end_ns, wait.begin_ns));
     });
   }
@@ -81,13 +81,13 @@ void WaitCauses::follow_one(const Wait& wait) {
 // The parts of the span in which the cause waited have the root cause of that wait. In the rest the
 // cause is the root cause.
 void WaitCauses::follow_span(const Wait& wait, const WaitSpan& span, History& own) {
-  const Rank cause = processes_[span.cause.process].rank;
+  const Rank cause = processes_[raw(span.cause.process)].rank;
   Nanos at = span.begin_ns;
   const auto found = histories_.find(span.cause);
   if (found != histories_.end() && !(span.cause == wait.thread)) {
     const History& history = found->second;
     if (at < history.cut_at) {
-      unfollowed_[processes_[wait.thread.process].world] +=
+      unfollowed_[processes_[raw(wait.thread.process)].world] +=
           std::min(span.end_ns, history.cut_at) - at;
     }
     auto part = std::upper_bound(history.parts.begin() + static_cast<std::ptrdiff_t>(history.first),
@@ -106,8 +106,8 @@ void WaitCauses::follow_span(const Wait& wait, const WaitSpan& span, History& ow
 void WaitCauses::add_part(const Wait& wait, const WaitSpan& span, Nanos begin, Nanos end, Rank root,
                           History& own) {
   if (begin >= end) return;
-  const Process& process = processes_[wait.thread.process];
-  const Rank cause = processes_[span.cause.process].rank;
+  const Process& process = processes_[raw(wait.thread.process)];
+  const Rank cause = processes_[raw(span.cause.process)].rank;
   // Only clocks that differ can make a circle. A rank is not the cause of its own wait.
   if (root == process.rank) root = cause;
   RowKey key{process.world, process.rank, cause, root, wait.function, span.kind};

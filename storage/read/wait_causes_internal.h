@@ -16,7 +16,7 @@ namespace xylem::storage {
 
 /// A thread of a process.
 struct ThreadOf {
-  ProcessIndex process = 0;
+  ProcessIndex process{};
   ThreadIndex thread{};
   bool operator==(const ThreadOf&) const = default;
 };
@@ -99,7 +99,7 @@ class WaitCauses {
   };
   struct ThreadHash {
     std::size_t operator()(const ThreadOf& of) const noexcept {
-      return std::hash<std::uint64_t>()(std::uint64_t{of.process} << 32 | raw(of.thread));
+      return std::hash<std::uint64_t>()(std::uint64_t{raw(of.process)} << 32 | raw(of.thread));
     }
   };
 

@@ -40,7 +40,7 @@ WaitAnalysis::State::State(std::vector<WaitFunction> of) : functions(std::move(o
 // ---- events ----
 
 std::uint64_t& WaitAnalysis::State::gathering_of(ProcessIndex index, ThreadIndex thread) {
-  auto& gathering = processes[index].gathering;
+  auto& gathering = processes[raw(index)].gathering;
   const std::uint32_t slot = raw(thread_of(index, thread).thread);
   if (slot >= gathering.size()) gathering.resize(slot + 1);
   return gathering[slot];
@@ -137,8 +137,8 @@ void WaitAnalysis::State::add_call(ProcessIndex index, std::uint32_t function, C
   if (role == CallRole::kProbe) return add_probe(index, number, event);
   if (role == CallRole::kWaitSeveral) return consider_requests(index, number);
   if (call.is_gathering) return;
-  const auto posted = processes[index].requests.find(event.request);
-  if (role != CallRole::kWait || posted == processes[index].requests.end())
+  const auto posted = processes[raw(index)].requests.find(event.request);
+  if (role != CallRole::kWait || posted == processes[raw(index)].requests.end())
     return lack(number, NotAnalysed::kNotCovered);
   const std::uint64_t request = posted->second;
   wait_for(number, request);
@@ -153,7 +153,7 @@ void WaitAnalysis::State::add_probe(ProcessIndex index, std::uint64_t number,
   if (!source) return lack(number, NotAnalysed::kNotCovered);
   OpenCall& call = *calls.find(number);
   ++call.pending;
-  auto& probes = processes[index].probes;
+  auto& probes = processes[raw(index)].probes;
   probes.push_back({number, call.end_ns, event.comm, *source, event.tag});
   if (probes.size() <= kMaxProbes) return;
   const std::uint64_t oldest = probes.front().call;
@@ -203,14 +203,14 @@ std::uint64_t WaitAnalysis::State::track(ProcessIndex index, const wire::Event& 
   const std::uint64_t number = requests.open() | kRequestMark;
   Request& request = *requests.find(number & ~kRequestMark);
   request.thread = thread_of(index, event.thread);
-  const auto [place, is_new] = processes[index].requests.try_emplace(event.request, number);
+  const auto [place, is_new] = processes[raw(index)].requests.try_emplace(event.request, number);
   if (!is_new) untrack(std::exchange(place->second, number));
   return number;
 }
 
 /// From now on, the handle stands for no request.
 void WaitAnalysis::State::forget(ProcessIndex index, std::uint64_t handle) {
-  auto& by_handle = processes[index].requests;
+  auto& by_handle = processes[raw(index)].requests;
   const auto found = by_handle.find(handle);
   if (found == by_handle.end()) return;
   const std::uint64_t number = found->second;
@@ -241,7 +241,7 @@ void WaitAnalysis::State::wait_for(std::uint64_t call_number, std::uint64_t requ
 /// The record does not say which requests the call has completed, if they do not receive. It may
 /// have waited for those of its thread.
 void WaitAnalysis::State::consider_requests(ProcessIndex index, std::uint64_t call_number) {
-  const auto& by_handle = processes[index].requests;
+  const auto& by_handle = processes[raw(index)].requests;
   if (by_handle.empty() || by_handle.size() > kMaxConsidered) return;
   OpenCall& call = *calls.find(call_number);
   for (const auto& [handle, number] : by_handle) {

@@ -122,7 +122,7 @@ class Program {
     WaitAnalysis analysis(functions());
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       analysis.add_process(WorldId{0}, Rank{rank});
-      analysis.add_member(rank, CommId{0});
+      analysis.add_member(ProcessIndex{rank}, CommId{0});
     }
     std::vector<std::size_t> at(ranks_.size());
     while (true) {
@@ -136,7 +136,7 @@ class Program {
       }
       if (!next) break;
       const ProgramEvent& of = ranks_[*next][at[*next]++];
-      analysis.add(*next, of.function, of.event);
+      analysis.add(ProcessIndex{*next}, of.function, of.event);
     }
     return analysis.finish();
   }

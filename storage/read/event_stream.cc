@@ -20,7 +20,7 @@ void EventStream::read_functions() {
   functions_.push_back({});
   Statement rows(connection_, "SELECT id, name, class FROM function");
   for (bool more = rows.first(); more; more = rows.next()) {
-    by_number_[rows.integer(0)] = static_cast<std::uint32_t>(functions_.size());
+    by_number_[rows.integer(0)] = FunctionIndex{static_cast<std::uint32_t>(functions_.size())};
     functions_.push_back({rows.text(1), role_of(rows.text(1), rows.text(2))});
   }
   Statement aliases(connection_, "SELECT leaf, id, function FROM function_alias");
@@ -29,11 +29,11 @@ void EventStream::read_functions() {
   }
 }
 
-const std::vector<std::uint32_t>* EventStream::functions_of(std::int64_t leaf) {
+const std::vector<FunctionIndex>* EventStream::functions_of(std::int64_t leaf) {
   const auto own = aliases_.find(leaf);
   // Leaves without functions of their own share one table.
   const auto [place, is_new] = by_leaf_.try_emplace(own == aliases_.end() ? -1 : leaf);
-  std::vector<std::uint32_t>& table = place->second;
+  std::vector<FunctionIndex>& table = place->second;
   if (!is_new) return &table;
   const auto put = [&](std::int64_t id, std::int64_t number) {
     const auto known = by_number_.find(number);
@@ -108,10 +108,10 @@ void EventStream::look_ahead(ProcessIndex process) {
   turns_.push({source.next_begin, false, raw(process)});
 }
 
-std::uint32_t EventStream::function_of(ProcessIndex process, const wire::Event& event) const {
+FunctionIndex EventStream::function_of(ProcessIndex process, const wire::Event& event) const {
   const auto& table = *sources_[raw(process)].functions;
   const std::size_t id = raw(event.function);
-  return id < table.size() ? table[id] : 0;
+  return id < table.size() ? table[id] : FunctionIndex{};
 }
 
 void EventStream::fill(Cursor& cursor, std::span<const wire::Event> events) {
@@ -119,7 +119,7 @@ void EventStream::fill(Cursor& cursor, std::span<const wire::Event> events) {
   Nanos latest = std::numeric_limits<Nanos>::min();
   for (const wire::Event& event : events) {
     constexpr std::uint8_t kMatters = wire::kEventSend | wire::kEventReceive | wire::kEventNumbered;
-    const CallRole role = functions_[function_of(cursor.process, event)].role;
+    const CallRole role = functions_[raw(function_of(cursor.process, event))].role;
     if ((event.flags & kMatters) == 0 && !may_wait(role) && role != CallRole::kPost) continue;
     is_in_order = is_in_order && event.end_ns >= latest;
     latest = event.end_ns;

@@ -34,7 +34,7 @@ class EventStream {
   };
   struct Item {
     ProcessIndex process{};
-    std::uint32_t function = 0;  ///< Index into functions().
+    FunctionIndex function{};  ///< Index into functions().
     const wire::Event* event = nullptr;
   };
 
@@ -62,7 +62,7 @@ class EventStream {
     bool has_more = false;
     Nanos next_begin = 0;
     std::vector<std::uint32_t> open;  // Cursors.
-    const std::vector<std::uint32_t>* functions = nullptr;
+    const std::vector<FunctionIndex>* functions = nullptr;
   };
   struct Cursor {
     ProcessIndex process{};
@@ -83,22 +83,22 @@ class EventStream {
 
   void read_functions();
   void read_processes();
-  const std::vector<std::uint32_t>* functions_of(std::int64_t leaf);
+  const std::vector<FunctionIndex>* functions_of(std::int64_t leaf);
   Statement chunks_of(ProcessIndex process);
   void look_ahead(ProcessIndex process);
   std::span<const wire::Event> decode(const Statement& chunks, ProcessIndex process);
   void open_chunk(ProcessIndex process);
   void fill(Cursor& cursor, std::span<const wire::Event> events);
   void close(std::uint32_t cursor);
-  std::uint32_t function_of(ProcessIndex process, const wire::Event& event) const;
+  FunctionIndex function_of(ProcessIndex process, const wire::Event& event) const;
 
   Connection& connection_;
   std::vector<Process> processes_;
   std::vector<Source> sources_;  // By process.
   std::vector<WaitFunction> functions_;
-  std::map<std::int64_t, std::uint32_t> by_number_;  // Functions of the whole run.
+  std::map<std::int64_t, FunctionIndex> by_number_;  // Functions of the whole run.
   std::map<std::int64_t, std::map<std::int64_t, std::int64_t>> aliases_;  // By leaf.
-  std::map<std::int64_t, std::vector<std::uint32_t>> by_leaf_;
+  std::map<std::int64_t, std::vector<FunctionIndex>> by_leaf_;
   wire::ChunkDecoder decoder_;
   std::vector<Cursor> cursors_;
   std::vector<std::uint32_t> free_;

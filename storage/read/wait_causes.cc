@@ -16,14 +16,14 @@ constexpr Rank kManyRanks{std::numeric_limits<std::uint32_t>::max()};
 std::size_t WaitCauses::RowHash::operator()(const RowKey& key) const noexcept {
   std::uint64_t mixed =
       (std::uint64_t{raw(key.rank)} << 32 | raw(key.cause)) * 0x9e3779b97f4a7c15ull;
-  mixed ^= mixed >> 29 ^ (std::uint64_t{raw(key.root)} << 32 | key.function);
+  mixed ^= mixed >> 29 ^ (std::uint64_t{raw(key.root)} << 32 | raw(key.function));
   mixed *= 0xbf58476d1ce4e5b9ull;
   mixed ^=
       mixed >> 32 ^ (std::uint64_t{raw(key.world)} << 8 | static_cast<std::uint64_t>(key.kind));
   return static_cast<std::size_t>(mixed * 0x94d049bb133111ebull >> 16);
 }
 
-void WaitCauses::add(ThreadOf waiting, std::uint32_t function, Nanos end_ns,
+void WaitCauses::add(ThreadOf waiting, FunctionIndex function, Nanos end_ns,
                      const std::vector<WaitSpan>& spans) {
   if (spans.empty()) return;
   waits_.push_back({waiting, function, static_cast<std::uint32_t>(spans.size()), spans_.size(),
@@ -163,7 +163,7 @@ std::vector<WaitState> WaitCauses::rows(const std::vector<WaitFunction>& functio
       row.root_rank = key.root;
     }
     row.kind = key.kind;
-    row.function = functions[key.function].name;
+    row.function = functions[raw(key.function)].name;
     row.time_ns = sum.time_ns;
     row.calls = sum.calls;
   }

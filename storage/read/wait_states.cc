@@ -72,8 +72,8 @@ void WaitAnalysis::State::give_receiver(const MessageHalf& send, const MessageHa
   const OpenCall* const call = calls.find(send.call);
   if (call == nullptr) return give(send.call, late_receiver);
   // An MPI_Sendrecv may return after the post because of its receive.
-  const bool may_wait =
-      functions[call->function].role != CallRole::kSendReceive || send.bytes >= kSurelyBuffered;
+  const bool may_wait = functions[raw(call->function)].role != CallRole::kSendReceive ||
+                        send.bytes >= kSurelyBuffered;
   const bool is_waiting = may_wait && *receive.posted_ns <= call->end_ns;
   give(send.call, is_waiting ? std::optional(late_receiver) : std::nullopt);
 }
@@ -115,7 +115,7 @@ void WaitAnalysis::State::collective(const std::vector<Arrival>& arrivals, bool 
 }
 
 void WaitAnalysis::State::explain(const std::vector<Arrival>& arrivals) {
-  const CallRole role = collective_roles[arrivals.front().function];
+  const CallRole role = collective_roles[raw(arrivals.front().function)];
   if (role != CallRole::kSynchronising) return explain_root(arrivals, role);
   // Of several ranks that arrived last, the lowest.
   const Arrival& last = *std::ranges::max_element(arrivals, {}, [this](const Arrival& arrival) {
@@ -197,7 +197,7 @@ void WaitAnalysis::State::settle_buffered_sends() {
   calls.for_each([&](std::uint64_t number, OpenCall& call) {
     if (call.is_gathering || call.pending == 0) return;
     const WorldId world = processes[raw(call.thread.process)].world;
-    const CallRole role = functions[call.function].role;
+    const CallRole role = functions[raw(call.function)].role;
     if (role == CallRole::kBlockingSend && call.sends && call.pending == 1) {
       if (is_surely_buffered(world, call, call.destination)) settle(number, call);
       return;
@@ -256,7 +256,7 @@ void WaitAnalysis::expect_ranks(WorldId world, std::uint64_t ranks) {
   state_->collectives.expect(world, kCommWorld, ranks);
 }
 
-void WaitAnalysis::add(ProcessIndex process, std::uint32_t function, const wire::Event& event) {
+void WaitAnalysis::add(ProcessIndex process, FunctionIndex function, const wire::Event& event) {
   state_->add(process, function, event);
 }
 

@@ -85,7 +85,7 @@ class MessageRows final : public RowSource, MessageSink {
       is_over_ = true;
       return;
     }
-    const bool posts = stream_.functions()[item.function].role == CallRole::kPost;
+    const bool posts = stream_.functions()[raw(item.function)].role == CallRole::kPost;
     matcher_.add(item.process, *item.event, posts);
     if (++events_ % kEventsOfPromise == 0) {
       promise_all(stream_, [this](ProcessIndex i, Nanos time) { matcher_.promise(i, time); });

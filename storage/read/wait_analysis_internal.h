@@ -117,8 +117,8 @@ struct WaitAnalysis::State final : MessageSink, CollectiveMatcher::Sink {
   MessageMatcher messages{*this};
   CollectiveMatcher collectives{*this};
   WaitCauses causes;
-  Slots<OpenCall> calls;
-  Slots<Request> requests;
+  NumberedObjects<OpenCall> calls;
+  NumberedObjects<Request> requests;
   std::vector<WaitSpan> spans;
   std::size_t until_batch = kWaitBatch;
 };

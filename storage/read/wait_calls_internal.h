@@ -73,7 +73,7 @@ struct Request {
 /// Objects that have a number while they are in use. The number of an object that was closed stands
 /// for no object, also if its place is used again. Numbers are below 2^63, and never 0.
 template <typename Of>
-class Slots {
+class NumberedObjects {
  public:
   std::uint64_t open() {
     if (free_.empty()) {

@@ -168,19 +168,19 @@ void read_messages(Inquiry& inquiry, Activity& activity) {
     Rank rank{};
     LeafId leaf{};
   };
-  std::unordered_map<std::int64_t, Place> sources;
+  std::unordered_map<ProcessKey, Place> sources;
   std::map<std::pair<WorldId, Rank>, LeafId> leaves;
   inquiry.scan(
       "SELECT id, world, rank, leaf FROM process WHERE world IS NOT NULL AND rank IS NOT NULL",
       [&](std::span<const Value> row) {
         const Place place{id_of<WorldId>(row[1]), id_of<Rank>(row[2]), id_of<LeafId>(row[3])};
-        sources[integer_of(row[0])] = place;
+        sources[id_of<ProcessKey>(row[0])] = place;
         leaves[{place.world, place.rank}] = place.leaf;
       });
   std::map<WorldId, MessageActivity> sums;
   inquiry.scan("SELECT process, destination, messages, bytes FROM matrix_sum",
                [&](std::span<const Value> row) {
-                 const auto source = sources.find(integer_of(row[0]));
+                 const auto source = sources.find(id_of<ProcessKey>(row[0]));
                  if (source == sources.end()) return;
                  const Place& place = source->second;
                  const std::uint64_t bytes = count_of(row[3]);

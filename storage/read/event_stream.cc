@@ -20,32 +20,33 @@ void EventStream::read_functions() {
   functions_.push_back({});
   Statement rows(connection_, "SELECT id, name, class FROM function");
   for (bool more = rows.first(); more; more = rows.next()) {
-    by_number_[rows.integer(0)] = FunctionIndex{static_cast<std::uint32_t>(functions_.size())};
+    by_key_[FunctionKey{rows.integer(0)}] =
+        FunctionIndex{static_cast<std::uint32_t>(functions_.size())};
     functions_.push_back({rows.text(1), role_of(rows.text(1), rows.text(2))});
   }
   Statement aliases(connection_, "SELECT leaf, id, function FROM function_alias");
   for (bool more = aliases.first(); more; more = aliases.next()) {
-    aliases_[aliases.integer(0)][aliases.integer(1)] = aliases.integer(2);
+    const LeafId leaf{static_cast<std::uint32_t>(aliases.integer(0))};
+    aliases_[leaf][aliases.integer(1)] = FunctionKey{aliases.integer(2)};
   }
 }
 
-const std::vector<FunctionIndex>* EventStream::functions_of(std::int64_t leaf) {
+const std::vector<FunctionIndex>* EventStream::functions_of(LeafId leaf) {
   const auto own = aliases_.find(leaf);
-  // Leaves without functions of their own share one table.
-  const auto [place, is_new] = by_leaf_.try_emplace(own == aliases_.end() ? -1 : leaf);
+  const auto [place, is_new] =
+      tables_.try_emplace(own == aliases_.end() ? std::nullopt : std::optional(leaf));
   std::vector<FunctionIndex>& table = place->second;
   if (!is_new) return &table;
-  const auto put = [&](std::int64_t id, std::int64_t number) {
-    const auto known = by_number_.find(number);
-    if (id < 0 || id >= static_cast<std::int64_t>(kFunctionIds) || known == by_number_.end())
-      return;
+  const auto put = [&](std::int64_t id, FunctionKey key) {
+    const auto known = by_key_.find(key);
+    if (id < 0 || id >= static_cast<std::int64_t>(kFunctionIds) || known == by_key_.end()) return;
     if (table.size() <= static_cast<std::size_t>(id))
       table.resize(static_cast<std::size_t>(id) + 1);
     table[static_cast<std::size_t>(id)] = known->second;
   };
-  for (const auto& [number, index] : by_number_) put(number, number);
+  for (const auto& [key, index] : by_key_) put(raw(key), key);
   if (own != aliases_.end()) {
-    for (const auto& [id, number] : own->second) put(id, number);
+    for (const auto& [id, key] : own->second) put(id, key);
   }
   return &table;
 }
@@ -64,7 +65,8 @@ void EventStream::read_processes() {
                                   " EXISTS (SELECT 1 FROM event_chunk c WHERE c.process = p.id)"
                                   " ORDER BY world, rank, id");
   for (bool more = rows.first(); more; more = rows.next()) {
-    processes_.push_back({rows.integer(0), rows.integer(1),
+    processes_.push_back({ProcessKey{rows.integer(0)},
+                          LeafId{static_cast<std::uint32_t>(rows.integer(1))},
                           WorldId{static_cast<std::uint32_t>(rows.integer(2))},
                           Rank{static_cast<std::uint32_t>(rows.integer(3))},
                           !rows.is_null(4) && rows.integer(4) <= 1});
@@ -77,7 +79,7 @@ void EventStream::read_processes() {
 
 Statement EventStream::chunks_of(ProcessIndex process) {
   return Statement(connection_, "SELECT chunk, begin_ns, id FROM event_chunk WHERE process = " +
-                                    std::to_string(processes_[raw(process)].id) +
+                                    std::to_string(raw(processes_[raw(process)].key)) +
                                     " ORDER BY begin_ns");
 }
 

@@ -57,7 +57,7 @@ struct SourceCall {
   Rank rank{};
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
-  std::uint16_t function = 0;  ///< Index into EventSourceOptions::functions.
+  FunctionId function{};  ///< Index into EventSourceOptions::functions.
   Direction direction = Direction::kNone;
   std::optional<Rank> peer{};  ///< The other side; empty: none.
   std::int32_t tag = -2147483647 - 1;
@@ -80,7 +80,7 @@ struct EventSourceOptions {
   /// world, even in different processes.
   std::string world = "world";
   std::uint32_t world_size = 0;  ///< Number of ranks of the world, 1 to 2^20.
-  std::uint32_t first_rank = 0;  ///< This source has the ranks [first_rank, first_rank + ranks).
+  Rank first_rank{};             ///< This source has the ranks [first_rank, first_rank + ranks).
   std::uint32_t ranks = 0;
   std::vector<SourceFunction> functions{};  ///< 1 to 1024 functions, each with a name.
 };

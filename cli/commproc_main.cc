@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "backend/agent/run_folder.h"
+#include "base/ids.h"
 #include "base/log.h"
 #include "base/own_process.h"
 #include "base/run_contract.h"
@@ -31,7 +32,7 @@ namespace {
 
 struct Arguments {
   std::string run;
-  std::uint32_t node = 0;
+  NodeId node{};
   std::uint32_t level = 1;
   std::string front_end;
   int key_fd = -1;
@@ -85,13 +86,13 @@ int run(const Arguments& arguments) {
   network.run = arguments.run;
   network.key = *key;
   network.tls = arguments.tls == "on";
-  network.node = NodeId{arguments.node};
+  network.node = arguments.node;
   network.host_key = arguments.host_key;
   network.listening = *std::move(sockets);
   network.reachable_hosts = net::reachable_addresses(host, interfaces);
 
   commproc::CommProcessOptions options;
-  options.node = NodeId{arguments.node};
+  options.node = arguments.node;
   options.level = arguments.level;
   options.host = arguments.host;
   options.front_end = *std::move(front_end);
@@ -117,7 +118,8 @@ int main(int argc, char** argv) {
   xylem::Arguments arguments;
   CLI::App app{"An inner node of xylem's tree; started by the agent of its host"};
   app.add_option("--run", arguments.run)->required();
-  app.add_option("--node", arguments.node)->required();
+  const auto set_node = [&](std::uint32_t node) { arguments.node = xylem::NodeId{node}; };
+  app.add_option_function<std::uint32_t>("--node", set_node)->required();
   app.add_option("--level", arguments.level)->required();
   app.add_option("--front-end", arguments.front_end)->required();
   app.add_option("--key-fd", arguments.key_fd);

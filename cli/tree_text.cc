@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -33,64 +32,77 @@ constexpr std::size_t kDeepest = 32;
 /// A longer text makes only its own line longer.
 constexpr std::size_t kWidestColumn = 200;
 
-/// The nodes of a report as a tree.
+/// The nodes of a report as a tree. Borrows the report.
 class Forest {
  public:
-  explicit Forest(const TreeReport& report) : nodes_(report.nodes) {
-    std::map<NodeId, std::size_t> place;
-    for (std::size_t i = 0; i < nodes_.size(); ++i) place[nodes_[i].id] = i;
-    children_.resize(nodes_.size());
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (!nodes_[i].parent) continue;
-      const auto parent = place.find(*nodes_[i].parent);
-      if (parent != place.end()) children_[parent->second].push_back(i);
+  using Node = TreeReport::Node;
+
+  explicit Forest(const TreeReport& report) : nodes_(report.nodes), branches_(report.nodes.size()) {
+    std::map<NodeId, Branch*> by_id;
+    for (const Node& node : nodes_) by_id[node.id] = &branch_of(node);
+    for (const Node& node : nodes_) {
+      if (!node.parent) continue;
+      const auto parent = by_id.find(*node.parent);
+      if (parent != by_id.end()) parent->second->children.push_back(&node);
     }
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (!nodes_[i].parent) walk(i);
+    for (const Node& node : nodes_) {
+      if (!node.parent) walk(node);
     }
     count_ranks();
   }
 
   struct Place {
-    std::size_t node;
+    const Node* node;
     std::size_t depth;
   };
   /// Parents come before children, siblings in the order of ids. Nodes that cannot be reached from
   /// a front end are left out.
   const std::vector<Place>& order() const { return order_; }
-  std::uint64_t ranks_below(std::size_t node) const { return ranks_[node]; }
-  const std::vector<std::size_t>& children(std::size_t node) const { return children_[node]; }
-  bool is_attached(std::size_t node) const { return reached_.contains(node); }
+  std::uint64_t ranks_below(const Node& node) const { return branch_of(node).ranks; }
+  const std::vector<const Node*>& children(const Node& node) const {
+    return branch_of(node).children;
+  }
+  bool is_attached(const Node& node) const { return branch_of(node).is_attached; }
 
  private:
+  struct Branch {
+    std::vector<const Node*> children;
+    std::uint64_t ranks = 0;
+    bool is_attached = false;
+  };
+  Branch& branch_of(const Node& node) {
+    return branches_[static_cast<std::size_t>(&node - nodes_.data())];
+  }
+  const Branch& branch_of(const Node& node) const {
+    return branches_[static_cast<std::size_t>(&node - nodes_.data())];
+  }
+
   // A file may contain a cycle, so each node is visited once.
-  void walk(std::size_t root) {
-    std::vector<Place> waiting = {{root, 0}};
+  void walk(const Node& root) {
+    std::vector<Place> waiting = {{&root, 0}};
     while (!waiting.empty()) {
       const Place at = waiting.back();
       waiting.pop_back();
-      if (!reached_.insert(at.node).second) continue;
+      Branch& branch = branch_of(*at.node);
+      if (std::exchange(branch.is_attached, true)) continue;
       order_.push_back(at);
-      const auto& below = children_[at.node];
-      for (std::size_t i = below.size(); i > 0; --i) {
-        waiting.push_back({below[i - 1], at.depth + 1});
+      for (std::size_t i = branch.children.size(); i > 0; --i) {
+        waiting.push_back({branch.children[i - 1], at.depth + 1});
       }
     }
   }
 
   void count_ranks() {
-    for (const TreeReport::Node& node : nodes_) ranks_.push_back(node.ranks);
+    for (const Node& node : nodes_) branch_of(node).ranks = node.ranks;
     for (std::size_t i = order_.size(); i > 0; --i) {
-      const std::size_t at = order_[i - 1].node;
-      for (const std::size_t child : children_[at]) ranks_[at] += ranks_[child];
+      Branch& branch = branch_of(*order_[i - 1].node);
+      for (const Node* child : branch.children) branch.ranks += branch_of(*child).ranks;
     }
   }
 
-  const std::vector<TreeReport::Node>& nodes_;
-  std::vector<std::vector<std::size_t>> children_;
-  std::set<std::size_t> reached_;
+  const std::vector<Node>& nodes_;
+  std::vector<Branch> branches_;  // In the order of the nodes.
   std::vector<Place> order_;
-  std::vector<std::uint64_t> ranks_;
 };
 
 using Cells = std::vector<std::string>;
@@ -143,13 +155,13 @@ void append_tree(std::string& text, const TreeReport& report) {
   std::vector<Cells> rows = {
       {"PROCESS", "STATE", "RANKS", "PACKETS/S", "BYTES/S", "QUEUE", "ROUND TRIP"}};
   for (const Forest::Place& at : forest.order()) {
-    rows.push_back(cells_of(report.nodes[at.node], at.depth, forest.ranks_below(at.node)));
+    rows.push_back(cells_of(*at.node, at.depth, forest.ranks_below(*at.node)));
   }
   bool is_first = true;
-  for (std::size_t i = 0; i < report.nodes.size(); ++i) {
-    if (forest.is_attached(i)) continue;
+  for (const TreeReport::Node& node : report.nodes) {
+    if (forest.is_attached(node)) continue;
     if (std::exchange(is_first, false)) rows.push_back({"below nobody:", "", "", "", "", "", ""});
-    rows.push_back(cells_of(report.nodes[i], 1, report.nodes[i].ranks));
+    rows.push_back(cells_of(node, 1, node.ranks));
   }
   append_rows(text, rows, 2);
 }
@@ -271,14 +283,13 @@ std::string tree_text(const TreeReport& report) {
 
 Result<std::string> tree_topology(const TreeReport& report) {
   const Forest forest(report);
-  const auto is_inner = [&](std::size_t i) {
-    return report.nodes[i].role != "back_end" && report.nodes[i].role != "program";
+  const auto is_inner = [](const TreeReport::Node* node) {
+    return node->role != "back_end" && node->role != "program";
   };
   std::vector<tree::ObservedProcess> processes;
-  for (std::size_t i = 0; i < report.nodes.size(); ++i) {
-    const TreeReport::Node& node = report.nodes[i];
-    const bool carries = std::ranges::any_of(forest.children(i), is_inner);
-    if (!is_inner(i) || (node.state == "lost" && !carries)) continue;
+  for (const TreeReport::Node& node : report.nodes) {
+    const bool carries = std::ranges::any_of(forest.children(node), is_inner);
+    if (!is_inner(&node) || (node.state == "lost" && !carries)) continue;
     processes.push_back({node.id, node.parent.value_or(kFrontEndNode), node.host});
   }
   const auto topology = tree::topology_of(processes);

@@ -16,6 +16,7 @@
 
 namespace {
 
+using xylem::FunctionId;
 using xylem::Nanos;
 using xylem::Rank;
 using xylem::backend::EventSource;
@@ -23,7 +24,7 @@ using xylem::backend::EventSourceOptions;
 using xylem::backend::SourceCall;
 using xylem::backend::SourceFunction;
 
-constexpr std::uint16_t kSend = 0, kReceive = 1, kReduce = 2;  // Indexes in the list of functions.
+constexpr FunctionId kSend{0}, kReceive{1}, kReduce{2};  // Indexes in the list of functions.
 constexpr std::uint64_t kBytes = 8192;
 constexpr Nanos kOverhead = 500;   // Time of each send, and of a receive after the message arrived.
 constexpr Nanos kTransfer = 4000;  // From the end of a send to the arrival.

@@ -56,13 +56,13 @@ void SlotSums::merge(const SlotSums& other) {
   histogram.merge(other.histogram);
 }
 
-SlotSums& Summary::slot(std::uint64_t process, std::int64_t function) {
-  Functions& functions = by_process_[process];
-  for (auto& [number, sums] : functions) {
-    if (number == function) return sums;
+SlotSums& Summary::slot(std::uint64_t place, FunctionKey function) {
+  Functions& functions = by_process_[place];
+  for (auto& [key, sums] : functions) {
+    if (key == function) return sums;
   }
   SlotSums& sums = functions.emplace_back(function, SlotSums{}).second;
-  sums.processes = std::uint64_t{1} << process;
+  sums.processes = std::uint64_t{1} << place;
   return sums;
 }
 
@@ -80,19 +80,19 @@ wire::Bytes encode_cells(const Summary& summary) {
     append(out, sums.calls);
     append(out, sums.bytes);
     append(out, sums.max_ns);
-    append(out, static_cast<std::uint64_t>(sums.max_function) << 1 | (sums.estimated ? 1 : 0));
+    append(out, static_cast<std::uint64_t>(raw(sums.max_function)) << 1 | (sums.estimated ? 1 : 0));
   }
   return out;
 }
 
 wire::Bytes encode_functions(const Summary& summary) {
-  std::map<std::int64_t, SlotSums> all;
+  std::map<FunctionKey, SlotSums> all;
   for (const Summary::Functions& functions : summary.by_process()) {
     for (const auto& [function, sums] : functions) all[function].merge(sums);
   }
   wire::Bytes out;
   for (const auto& [function, sums] : all) {
-    append(out, static_cast<std::uint64_t>(function));
+    append(out, static_cast<std::uint64_t>(raw(function)));
     append(out, sums);
     append(out, sums.processes);
   }
@@ -107,7 +107,7 @@ wire::Bytes encode_by_process(const Summary& summary) {
     for (const auto& [function, sums] : functions) {
       append(out, process - last);
       last = process;
-      append(out, static_cast<std::uint64_t>(function));
+      append(out, static_cast<std::uint64_t>(raw(function)));
       append(out, sums);
     }
     ++process;

@@ -31,6 +31,7 @@
 
 #include "base/clock.h"
 #include "storage/call_roles.h"
+#include "storage/table_keys_internal.h"
 #include "wire/packet.h"
 #include "wire/profile.h"
 
@@ -50,6 +51,18 @@ static_assert(kSummaryFan == 8, "windows_of_cell() shifts by three bits a level"
 constexpr Nanos floor_to(Nanos at, Nanos unit) {
   const Nanos over = at % unit;
   return at - (over < 0 ? over + unit : over);
+}
+
+/// The block of a process, and its position there: 0 to kBlockProcesses - 1.
+constexpr std::int64_t block_of(ProcessKey process) {
+  return floor_to(raw(process), kBlockProcesses) / kBlockProcesses;
+}
+constexpr std::uint64_t place_in_block(ProcessKey process) {
+  return static_cast<std::uint64_t>(raw(process) - block_of(process) * kBlockProcesses);
+}
+/// The process at a position of a block.
+constexpr ProcessKey process_at(std::int64_t block, std::uint64_t place) {
+  return ProcessKey{block * kBlockProcesses + static_cast<std::int64_t>(place)};
 }
 
 /// The rule of files before this version of the schema: blocking sends and receives did not count.
@@ -86,8 +99,8 @@ class SparseHistogram {
 /// Sums for a process in a cell.
 struct CellSums {
   std::uint64_t calls = 0, time_ns = 0, wait_ns = 0, bytes = 0;
-  std::uint64_t max_ns = 0;       ///< Duration of the longest call.
-  std::int64_t max_function = 0;  ///< Function of the longest call.
+  std::uint64_t max_ns = 0;    ///< Duration of the longest call.
+  FunctionKey max_function{};  ///< Function of the longest call.
   bool estimated = false;
 
   void merge(const CellSums& other);
@@ -107,11 +120,11 @@ struct SlotSums {
 /// in the block. A value type; not thread-safe.
 class Summary {
  public:
-  using Functions = std::vector<std::pair<std::int64_t, SlotSums>>;
-  CellSums& cell(std::uint64_t process, std::uint64_t part) {
-    return cells_[process * kSummaryFan + part];
+  using Functions = std::vector<std::pair<FunctionKey, SlotSums>>;
+  CellSums& cell(std::uint64_t place, std::uint64_t part) {
+    return cells_[place * kSummaryFan + part];
   }
-  SlotSums& slot(std::uint64_t process, std::int64_t function);
+  SlotSums& slot(std::uint64_t place, FunctionKey function);
   std::span<const CellSums> cells() const { return cells_; }
   std::span<const Functions> by_process() const { return by_process_; }
 
@@ -150,7 +163,7 @@ class NumberReader {
   bool failed_ = false;
 };
 
-/// Calls each(process, part, CellSums) for the cells of a blob. Returns false if the blob is
+/// Calls each(place, part, CellSums) for the cells of a blob. Returns false if the blob is
 /// damaged.
 template <typename Each>
 bool decode_cells(std::span<const std::byte> bytes, Each each) {
@@ -165,7 +178,7 @@ bool decode_cells(std::span<const std::byte> bytes, Each each) {
     sums.bytes = in.next();
     sums.max_ns = in.next();
     const std::uint64_t tail = in.next();
-    sums.max_function = static_cast<std::int64_t>(tail >> 1);
+    sums.max_function = FunctionKey{static_cast<std::int64_t>(tail >> 1)};
     sums.estimated = (tail & 1) != 0;
     if (key >= kBlockProcesses * kSummaryFan) in.fail();
     if (!in.failed()) each(key / kSummaryFan, key % kSummaryFan, sums);
@@ -182,7 +195,7 @@ bool decode_functions(std::span<const std::byte> bytes, Each each) {
   NumberReader in(bytes);
   SlotSums sums;
   while (!in.at_end()) {
-    const auto function = static_cast<std::int64_t>(in.next());
+    const FunctionKey function{static_cast<std::int64_t>(in.next())};
     read_slot_sums(in, sums);
     sums.processes = in.next();
     if (!in.failed()) each(function, sums);
@@ -190,20 +203,20 @@ bool decode_functions(std::span<const std::byte> bytes, Each each) {
   return !in.failed();
 }
 
-/// Calls each(process, function, SlotSums). Returns false if the blob is damaged.
+/// Calls each(place, function, SlotSums). Returns false if the blob is damaged.
 template <typename Each>
 bool decode_by_process(std::span<const std::byte> bytes, Each each) {
   NumberReader in(bytes);
   SlotSums sums;
-  std::uint64_t process = 0;
+  std::uint64_t place = 0;
   while (!in.at_end()) {
-    process += in.next();
-    const auto function = static_cast<std::int64_t>(in.next());
+    place += in.next();
+    const FunctionKey function{static_cast<std::int64_t>(in.next())};
     read_slot_sums(in, sums);
-    if (process >= kBlockProcesses) in.fail();
+    if (place >= kBlockProcesses) in.fail();
     if (in.failed()) break;
-    sums.processes = std::uint64_t{1} << process;
-    each(process, function, sums);
+    sums.processes = std::uint64_t{1} << place;
+    each(place, function, sums);
   }
   return !in.failed();
 }

@@ -12,18 +12,25 @@ bool read_number(std::string_view text, std::uint32_t& number) {
   return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
 }
 
+bool read_rank(std::string_view text, Rank& rank) {
+  std::uint32_t number = 0;
+  if (!read_number(text, number)) return false;
+  rank = Rank{number};
+  return true;
+}
+
 bool read_listed(std::string_view text, RankSelection& selection) {
   while (!text.empty()) {
     const std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     const auto colon = item.find(':');
-    std::uint32_t rank = 0;
+    Rank rank{};
     std::uint32_t pid = 0;
-    if (colon == std::string_view::npos || !read_number(item.substr(0, colon), rank) ||
+    if (colon == std::string_view::npos || !read_rank(item.substr(0, colon), rank) ||
         !read_number(item.substr(colon + 1), pid) || pid == 0) {
       return false;
     }
-    selection.listed[pid] = Rank{rank};
+    selection.listed[pid] = rank;
   }
   return true;
 }

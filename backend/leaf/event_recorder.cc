@@ -60,7 +60,7 @@ TimedRecord record_of(const SourceCall& event) {
   timed.record.tag = event.tag;
   timed.record.result = event.result;
   timed.record.calls = 1;
-  timed.record.function = event.function;
+  timed.record.function = raw(event.function);
   timed.record.kind = capture::RecordKind::kMpiCall;
   timed.record.flags = flags_of(event.direction);
   timed.record.thread = raw(event.thread);
@@ -85,9 +85,9 @@ Result<void> EventRecorder::check(const EventSourceOptions& options) {
     return wrong("a world of " + std::to_string(options.world_size) + " ranks; " +
                  std::to_string(kMaxRanks) + " are the most");
   }
-  if (options.first_rank >= options.world_size ||
-      options.ranks > options.world_size - options.first_rank) {
-    return wrong("ranks " + std::to_string(options.first_rank) + " and " +
+  const std::uint32_t first_rank = raw(options.first_rank);
+  if (first_rank >= options.world_size || options.ranks > options.world_size - first_rank) {
+    return wrong("ranks " + std::to_string(first_rank) + " and " +
                  std::to_string(options.ranks - 1) + " more are not in a world of " +
                  std::to_string(options.world_size));
   }
@@ -141,7 +141,7 @@ void EventRecorder::register_ranks() {
     row.pid = static_cast<std::uint32_t>(::getpid());
     row.initialised = true;
     row.world_key = key;
-    row.rank = Rank{static_cast<std::uint32_t>(options_.first_rank + i)};
+    row.rank = Rank{static_cast<std::uint32_t>(raw(options_.first_rank) + i)};
     row.world_size = options_.world_size;
     row.program = options_.program;
     row.clock = options_.clock;
@@ -161,11 +161,11 @@ void EventRecorder::register_ranks() {
 
 Result<void> EventRecorder::check(const SourceCall& event) const {
   const std::uint32_t rank = raw(event.rank);
-  if (rank < options_.first_rank || rank - options_.first_rank >= options_.ranks) {
+  if (event.rank < options_.first_rank || rank - raw(options_.first_rank) >= options_.ranks) {
     return wrong("rank " + std::to_string(rank) + " is not its own");
   }
-  if (event.function >= options_.functions.size()) {
-    return wrong("function " + std::to_string(event.function) + " was not named");
+  if (raw(event.function) >= options_.functions.size()) {
+    return wrong("function " + std::to_string(raw(event.function)) + " was not named");
   }
   if (event.peer && raw(*event.peer) >= options_.world_size) {
     return wrong("the peer " + std::to_string(raw(*event.peer)) + " is not one of the world's " +
@@ -192,7 +192,7 @@ Result<void> EventRecorder::add(const SourceCall& event) {
   }
   if (!builder_.is_open()) open_slice(slice_of(event.end_ns, window_ns_));
 
-  const std::size_t place = raw(event.rank) - options_.first_rank;
+  const std::size_t place = raw(event.rank) - raw(options_.first_rank);
   const Lane lane = lane_of(place);
   Process& process = processes_[place];
   const TimedRecord timed = record_of(event);

@@ -82,8 +82,8 @@ void AlertIntake::begin(const AlertLimits& limits) {
   }
 }
 
-void AlertIntake::note_row(std::int64_t process, Nanos begin_ns, Nanos end_ns,
-                           const wire::ProfileRow& row, std::int64_t function) {
+void AlertIntake::note_row(ProcessKey process, Nanos begin_ns, Nanos end_ns,
+                           const wire::ProfileRow& row, FunctionKey function) {
   if (!rules_) return;
   const bool same =
       !notes_.empty() && notes_.back().process == process && notes_.back().begin_ns == begin_ns;
@@ -97,7 +97,7 @@ void AlertIntake::note_row(std::int64_t process, Nanos begin_ns, Nanos end_ns,
   if (is_collective(function)) {
     note.collective_ns += row.time_ns;
     note.collective_calls += row.calls;
-    note.collectives |= std::uint64_t{1} << (static_cast<std::uint64_t>(function) % kBits);
+    note.collectives |= std::uint64_t{1} << (static_cast<std::uint64_t>(raw(function)) % kBits);
   }
   if (row.max_ns > note.max_ns) {
     note.max_ns = row.max_ns;
@@ -105,7 +105,7 @@ void AlertIntake::note_row(std::int64_t process, Nanos begin_ns, Nanos end_ns,
   }
 }
 
-void AlertIntake::note_account(std::int64_t process, const wire::AccountRow& row) {
+void AlertIntake::note_account(ProcessKey process, const wire::AccountRow& row) {
   if (!rules_ || (row.lost == 0 && !row.ended && row.silent_since_ns == 0)) return;
   accounts_.push_back({process, row.leaf, row.captured, row.lost, row.ended, row.stopped,
                        row.outside, row.silent_since_ns, row.inside});
@@ -116,7 +116,7 @@ void AlertIntake::note_given_up(std::optional<LeafId> leaf, std::optional<std::u
   if (rules_) given_up_.push_back({leaf, std::nullopt, calls, why});
 }
 
-void AlertIntake::note_events_given_up(std::int64_t process, std::uint64_t calls,
+void AlertIntake::note_events_given_up(ProcessKey process, std::uint64_t calls,
                                        const std::string& why) {
   if (rules_) given_up_.push_back({std::nullopt, process, calls, why});
 }
@@ -146,7 +146,7 @@ void AlertIntake::discard() {
   collective_.clear();
 }
 
-std::optional<AlertIntake::Member> AlertIntake::member(std::int64_t process) {
+std::optional<AlertIntake::Member> AlertIntake::member(ProcessKey process) {
   const auto known = members_.find(process);
   if (known != members_.end()) return known->second;
   std::optional<Member> found;
@@ -160,7 +160,7 @@ std::optional<AlertIntake::Member> AlertIntake::member(std::int64_t process) {
   return found;
 }
 
-bool AlertIntake::is_collective(std::int64_t function) {
+bool AlertIntake::is_collective(FunctionKey function) {
   const auto known = collective_.find(function);
   if (known != collective_.end()) return known->second;
   if (!function_.first(function)) return false;
@@ -170,7 +170,7 @@ bool AlertIntake::is_collective(std::int64_t function) {
   return is_so;
 }
 
-std::string AlertIntake::function_name(std::int64_t function) {
+std::string AlertIntake::function_name(FunctionKey function) {
   if (!function_.first(function)) return {};
   std::string name = function_.text(0);
   function_.reset();
@@ -208,9 +208,9 @@ void AlertIntake::tell_account(const AccountNote& account) {
   SilenceNote silence{of->first,        of->second, account.leaf,    account.silent_since_ns,
                       account.captured, {},         account.stopped, account.outside};
   if (account.inside) {
-    std::int64_t function = raw(*account.inside);
+    FunctionKey function = key_of(*account.inside);
     if (alias_.first(account.leaf, *account.inside)) {
-      function = alias_.integer(0);
+      function = FunctionKey{alias_.integer(0)};
       alias_.reset();
     }
     silence.inside = function_name(function);

@@ -12,6 +12,7 @@
 
 #include "storage/alert/alert_rules.h"
 #include "storage/sqlite_internal.h"
+#include "storage/table_keys_internal.h"
 #include "wire/packet.h"
 #include "wire/profile.h"
 
@@ -28,15 +29,14 @@ class AlertIntake {
   /// Continues with the alerts that are open in the file, and with the ranks that have not ended.
   void begin(const AlertLimits& limits);
 
-  // `process` and `function` are ids of the tables `process` and `function`. Before begin(), the
-  // next three functions do nothing.
+  // Before begin(), the next three functions do nothing.
 
   /// A row of the window from `begin_ns` to `end_ns`. Call it for all rows of a process and a
   /// window one after the other: they become one note.
-  void note_row(std::int64_t process, Nanos begin_ns, Nanos end_ns, const wire::ProfileRow& row,
-                std::int64_t function);
+  void note_row(ProcessKey process, Nanos begin_ns, Nanos end_ns, const wire::ProfileRow& row,
+                FunctionKey function);
   /// The account of a process in a window: its lost calls, and whether it is silent or has ended.
-  void note_account(std::int64_t process, const wire::AccountRow& row);
+  void note_account(ProcessKey process, const wire::AccountRow& row);
   /// A window of these leaves, also if it is empty. So the rules know that nothing before `end_ns`
   /// is missing from these leaves. Ignored if there are more than 65536 leaves.
   void note_window(const IntervalSet& sources, Nanos end_ns);
@@ -44,7 +44,7 @@ class AlertIntake {
   /// number of calls in these windows; nullopt: unknown.
   void note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
                      const std::string& why);
-  void note_events_given_up(std::int64_t process, std::uint64_t calls, const std::string& why);
+  void note_events_given_up(ProcessKey process, std::uint64_t calls, const std::string& why);
   /// Notes that the host of this leaf is lost. If `why` is empty, the host has reported again.
   void note_host_lost(LeafId leaf, const std::string& why) { hosts_[leaf] = why.empty(); }
   /// Notes how many cores the processes of the host of this leaf may use.
@@ -66,15 +66,15 @@ class AlertIntake {
 
  private:
   struct Note {
-    std::int64_t process = 0;
+    ProcessKey process{};
     LeafId leaf{};
     Nanos begin_ns = 0, end_ns = 0;
     std::uint64_t calls = 0, mpi_ns = 0, collective_ns = 0, max_ns = 0;
-    std::int64_t max_function = 0;
+    FunctionKey max_function{};
     std::uint64_t collective_calls = 0, collectives = 0;
   };
   struct AccountNote {
-    std::int64_t process = 0;
+    ProcessKey process{};
     LeafId leaf{};
     std::uint64_t captured = 0, lost = 0;
     bool ended = false, stopped = false, outside = false;
@@ -83,15 +83,15 @@ class AlertIntake {
   };
   struct GivenUp {
     std::optional<LeafId> leaf;
-    std::optional<std::int64_t> process;  ///< Set if events of a process were given up.
+    std::optional<ProcessKey> process;  ///< Set if events of a process were given up.
     std::optional<std::uint64_t> calls;
     std::string why;
   };
   using Member = std::pair<WorldId, Rank>;
 
-  std::optional<Member> member(std::int64_t process);
-  bool is_collective(std::int64_t function);
-  std::string function_name(std::int64_t function);
+  std::optional<Member> member(ProcessKey process);
+  bool is_collective(FunctionKey function);
+  std::string function_name(FunctionKey function);
   void tell_rules();
   void tell_window(const Note& note);
   void tell_account(const AccountNote& account);
@@ -112,8 +112,8 @@ class AlertIntake {
   std::map<LeafId, bool> hosts_;
   std::map<LeafId, double> cores_;
   std::set<LeafId> named_;
-  std::unordered_map<std::int64_t, Member> members_;
-  std::unordered_map<std::int64_t, bool> collective_;
+  std::unordered_map<ProcessKey, Member> members_;
+  std::unordered_map<FunctionKey, bool> collective_;
   std::map<std::int64_t, Alert> unwritten_;  ///< Keyed by the alert's id.
   std::int64_t last_written_ = 0;            ///< Alerts up to this id were written before.
 };

@@ -81,7 +81,7 @@ struct Interval {
 /// may overlap. A rank computes from its begin to its end, within the range, except in its calls.
 class Turns {
  public:
-  void add(std::uint64_t rank, const Interval& range, std::vector<Interval> calls) {
+  void add(Rank rank, const Interval& range, std::vector<Interval> calls) {
     std::ranges::sort(calls, {}, &Interval::begin_ns);
     Nanos from = range.begin_ns;
     for (const Interval& call : calls) {
@@ -95,19 +95,19 @@ class Turns {
     TurnActivity sums;
     sums.world = world;
     std::ranges::sort(changes_, {}, &Change::at_ns);
-    std::map<std::uint64_t, Nanos> alone;
+    std::map<Rank, Nanos> alone;
     std::int64_t computing = 0, ranks = 0;  // If one rank computes, the sum of ranks is its number.
     Nanos last_ns = 0;
     for (const Change& change : changes_) {
       const Nanos length = saturating_subtract(change.at_ns, last_ns);
       if (computing > 0) sums.computing_ns = saturating_add(sums.computing_ns, length);
       if (computing == 1) {
-        Nanos& time_ns = alone[static_cast<std::uint64_t>(ranks)];
+        Nanos& time_ns = alone[Rank{static_cast<std::uint32_t>(ranks)}];
         time_ns = saturating_add(time_ns, length);
       }
       last_ns = change.at_ns;
       computing += change.step;
-      ranks += change.step * static_cast<std::int64_t>(change.rank);
+      ranks += change.step * std::int64_t{raw(change.rank)};
     }
     for (const auto& [rank, time_ns] : alone) {
       sums.alone_ns = saturating_add(sums.alone_ns, time_ns);
@@ -119,10 +119,10 @@ class Turns {
  private:
   struct Change {
     Nanos at_ns = 0;
-    std::uint64_t rank = 0;
+    Rank rank{};
     std::int64_t step = 0;
   };
-  void compute(std::uint64_t rank, Nanos begin_ns, Nanos end_ns) {
+  void compute(Rank rank, Nanos begin_ns, Nanos end_ns) {
     if (begin_ns >= end_ns) return;
     changes_.push_back({begin_ns, rank, 1});
     changes_.push_back({end_ns, rank, -1});
@@ -168,19 +168,19 @@ void read_messages(Inquiry& inquiry, Activity& activity) {
     Rank rank{};
     LeafId leaf{};
   };
-  std::unordered_map<std::int64_t, Place> sources;
+  std::unordered_map<ProcessKey, Place> sources;
   std::map<std::pair<WorldId, Rank>, LeafId> leaves;
   inquiry.scan(
       "SELECT id, world, rank, leaf FROM process WHERE world IS NOT NULL AND rank IS NOT NULL",
       [&](std::span<const Value> row) {
         const Place place{id_of<WorldId>(row[1]), id_of<Rank>(row[2]), id_of<LeafId>(row[3])};
-        sources[integer_of(row[0])] = place;
+        sources[id_of<ProcessKey>(row[0])] = place;
         leaves[{place.world, place.rank}] = place.leaf;
       });
   std::map<WorldId, MessageActivity> sums;
   inquiry.scan("SELECT process, destination, messages, bytes FROM matrix_sum",
                [&](std::span<const Value> row) {
-                 const auto source = sources.find(integer_of(row[0]));
+                 const auto source = sources.find(id_of<ProcessKey>(row[0]));
                  if (source == sources.end()) return;
                  const Place& place = source->second;
                  const std::uint64_t bytes = count_of(row[3]);
@@ -247,9 +247,9 @@ void read_turns(Inquiry& inquiry, Activity& activity) {
   const auto [from_ns, to_ns] = time_of_ranks(activity, world);
   const auto range = range_of_turns(chunks, {from_ns, to_ns});
   if (!range) return;
-  std::map<std::uint64_t, std::vector<Interval>> calls;
+  std::map<Rank, std::vector<Interval>> calls;
   const auto take = [&calls](std::span<const Value> row) {
-    calls[count_of(row[0])].push_back({time_of(row[1]), time_of(row[2])});
+    calls[id_of<Rank>(row[0])].push_back({time_of(row[1]), time_of(row[2])});
   };
   reader.scan("SELECT rank, begin_ns, end_ns FROM event" + of_world + " AND end_ns > " +
                   std::to_string(range->begin_ns) + " AND begin_ns < " +
@@ -264,7 +264,7 @@ void read_turns(Inquiry& inquiry, Activity& activity) {
     if (rank.world != world) continue;
     const Interval watched = {std::max(range->begin_ns, rank.begin_ns),
                               std::min(range->end_ns, rank.end_ns)};
-    turns.add(raw(rank.rank), watched, std::move(calls[raw(rank.rank)]));
+    turns.add(rank.rank, watched, std::move(calls[rank.rank]));
   }
   activity.turns.push_back(turns.take(world));
 }

@@ -9,16 +9,16 @@ std::string meeting(Nanos begin_ns, Nanos end_ns) {
 ChunkReads::ChunkReads(ViewReader& reader, std::uint64_t max_cost)
     : reader_(reader), max_cost_(max_cost) {
   for (const auto& row : reader.inquiry.ask("SELECT leaf, id, function FROM function_alias")) {
-    aliases_[{integer_of(row[0]), integer_of(row[1])}] = integer_of(row[2]);
+    aliases_[{id_of<LeafId>(row[0]), id_of<FunctionId>(row[1])}] = id_of<FunctionKey>(row[2]);
   }
 }
 
-std::uint64_t ChunkReads::cost(std::int64_t process, const std::string& condition,
+std::uint64_t ChunkReads::cost(ProcessKey process, const std::string& condition,
                                std::uint64_t max_cost) {
   const auto row = reader_.inquiry.ask_one(
       "SELECT count(*), total(max(events, 0)) FROM (SELECT events FROM event_chunk WHERE process"
       " = " +
-          std::to_string(process) + condition + " LIMIT " +
+          std::to_string(raw(process)) + condition + " LIMIT " +
           std::to_string(max_cost / kChunkEvents + 1) + ")",
       2);
   return count_of(row[0]) * kChunkEvents +
@@ -38,13 +38,13 @@ std::span<const wire::Event> ChunkReads::open(std::span<const Value> row) {
   return *events;
 }
 
-std::int64_t ChunkReads::function_of(const wire::Event& event, std::int64_t leaf) const {
-  if (aliases_.empty()) return raw(event.function);
-  const auto alias = aliases_.find({leaf, raw(event.function)});
-  return alias == aliases_.end() ? raw(event.function) : alias->second;
+FunctionKey ChunkReads::function_of(const wire::Event& event, LeafId leaf) const {
+  if (aliases_.empty()) return key_of(event.function);
+  const auto alias = aliases_.find({leaf, event.function});
+  return alias == aliases_.end() ? key_of(event.function) : alias->second;
 }
 
-Timeline::Call ChunkReads::call_of(Rank rank, std::int64_t function, const wire::Event& event) {
+Timeline::Call ChunkReads::call_of(Rank rank, FunctionKey function, const wire::Event& event) {
   Timeline::Call call;
   call.rank = rank;
   call.thread = event.thread;

@@ -26,19 +26,19 @@ class ChunkReads {
 
   /// Returns the cost of the chunks of a process that match `condition` (SQL), without opening
   /// them. If it is above `max_cost`, the result is some number above `max_cost`.
-  std::uint64_t cost(std::int64_t process, const std::string& condition, std::uint64_t max_cost);
+  std::uint64_t cost(ProcessKey process, const std::string& condition, std::uint64_t max_cost);
 
   /// Calls `take` with each event of the chunks of a process that match `condition` (SQL, with an
   /// ORDER BY if wanted). Chunks that were read before are left out. `chunks` is the maximum number
   /// of chunks.
   template <typename Take>
-  void read(std::int64_t process, const std::string& condition, Take take,
+  void read(ProcessKey process, const std::string& condition, Take take,
             std::uint64_t chunks = kMaxReadEvents / kChunkEvents) {
     chunks = std::min(chunks, (max_cost_ - std::min(spent_, max_cost_)) / kChunkEvents);
     if (chunks == 0) return;
     reader_.inquiry.scan(
-        "SELECT id, chunk FROM event_chunk WHERE process = " + std::to_string(process) + condition +
-            " LIMIT " + std::to_string(chunks),
+        "SELECT id, chunk FROM event_chunk WHERE process = " + std::to_string(raw(process)) +
+            condition + " LIMIT " + std::to_string(chunks),
         [&](std::span<const Value> row) {
           for (const wire::Event& event : open(row)) take(event);
         });
@@ -49,15 +49,15 @@ class ChunkReads {
   std::uint64_t spent() const { return spent_; }
 
   /// The function of an event of this leaf. Leaves may number functions differently.
-  std::int64_t function_of(const wire::Event& event, std::int64_t leaf) const;
-  Timeline::Call call_of(Rank rank, std::int64_t function, const wire::Event& event);
+  FunctionKey function_of(const wire::Event& event, LeafId leaf) const;
+  Timeline::Call call_of(Rank rank, FunctionKey function, const wire::Event& event);
 
  private:
   std::span<const wire::Event> open(std::span<const Value> row);
 
   ViewReader& reader_;
   std::uint64_t max_cost_, spent_ = 0;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> aliases_;
+  std::map<std::pair<LeafId, FunctionId>, FunctionKey> aliases_;
   wire::ChunkDecoder decoder_;
   std::set<std::int64_t> opened_;
 };

@@ -15,8 +15,8 @@ std::uint32_t CollectiveMatcher::communicator(WorldId world, CommId comm) {
 void CollectiveMatcher::add_member(WorldId world, CommId comm, ProcessIndex process) {
   const std::uint32_t number = communicator(world, comm);
   Communicator& of = communicators_[number];
-  if (process >= memberships_.size()) memberships_.resize(process + 1);
-  memberships_[process][comm] = {number, static_cast<std::uint32_t>(of.passed.size())};
+  if (raw(process) >= memberships_.size()) memberships_.resize(raw(process) + 1);
+  memberships_[raw(process)][comm] = {number, static_cast<std::uint32_t>(of.passed.size())};
   of.passed.push_back(-1);
   of.expected = std::max<std::uint64_t>(of.expected, of.passed.size());
 }
@@ -45,9 +45,10 @@ void CollectiveMatcher::pass(Communicator& of, std::int64_t& passed, std::int64_
 
 bool CollectiveMatcher::arrive(ProcessIndex process, CommId comm, std::uint32_t number,
                                const Arrival* arrival) {
-  if (process >= memberships_.size()) return false;
-  const auto found = memberships_[process].find(comm);
-  if (found == memberships_[process].end()) return false;
+  if (raw(process) >= memberships_.size()) return false;
+  const auto& of_process = memberships_[raw(process)];
+  const auto found = of_process.find(comm);
+  if (found == of_process.end()) return false;
   const Membership membership = found->second;
   Communicator& of = communicators_[membership.communicator];
   if (of.passed[membership.member] >= std::int64_t{number}) return false;
@@ -72,12 +73,13 @@ bool CollectiveMatcher::arrive(ProcessIndex process, CommId comm, std::uint32_t 
 }
 
 void CollectiveMatcher::leave(ProcessIndex process) {
-  if (process >= memberships_.size()) return;
-  for (const auto& [comm, membership] : memberships_[process]) {
+  if (raw(process) >= memberships_.size()) return;
+  auto& of_process = memberships_[raw(process)];
+  for (const auto& [comm, membership] : of_process) {
     Communicator& of = communicators_[membership.communicator];
     pass(of, of.passed[membership.member], std::numeric_limits<std::int64_t>::max());
   }
-  memberships_[process].clear();
+  of_process.clear();
 }
 
 }  // namespace xylem::storage

@@ -24,7 +24,7 @@ class CollectiveMatcher {
     std::optional<Rank> root;  ///< If there is one.
     Nanos begin_ns = 0;
     ThreadOf thread;
-    std::uint32_t function = 0;
+    FunctionIndex function{};
   };
   /// Gets the arrivals when the collective is decided, and whether all members are in them.
   class Sink {

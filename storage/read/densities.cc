@@ -43,7 +43,7 @@ void DensitySums::add(std::size_t row, const std::string& function_class, const 
   put(last + 1, 0);
 }
 
-DensitySums::Span SampledCalls::take(const wire::Event& event, std::int64_t function) {
+DensitySums::Span SampledCalls::take(const wire::Event& event, FunctionKey function) {
   const auto length = [](Nanos from, Nanos to) {
     return static_cast<std::uint64_t>(std::max<Nanos>(saturating_subtract(to, from), 0));
   };

@@ -58,7 +58,7 @@ class SampledCalls {
   /// Takes the calls of one process in the order of their records. Returns the span in which the
   /// calls without a record were, and the share that they took of it. The share is 0 if there are
   /// none.
-  DensitySums::Span take(const wire::Event& event, std::int64_t function);
+  DensitySums::Span take(const wire::Event& event, FunctionKey function);
 
  private:
   struct Record {
@@ -68,7 +68,7 @@ class SampledCalls {
   struct Thread {
     Nanos first_ns = 0;
     std::uint64_t in_calls_ns = 0;
-    std::unordered_map<std::int64_t, Record> newest;  ///< By function.
+    std::unordered_map<FunctionKey, Record> newest;
   };
   std::unordered_map<ThreadIndex, Thread> threads_;
 };

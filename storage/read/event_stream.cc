@@ -20,32 +20,33 @@ void EventStream::read_functions() {
   functions_.push_back({});
   Statement rows(connection_, "SELECT id, name, class FROM function");
   for (bool more = rows.first(); more; more = rows.next()) {
-    by_number_[rows.integer(0)] = static_cast<std::uint32_t>(functions_.size());
+    by_key_[FunctionKey{rows.integer(0)}] =
+        FunctionIndex{static_cast<std::uint32_t>(functions_.size())};
     functions_.push_back({rows.text(1), role_of(rows.text(1), rows.text(2))});
   }
   Statement aliases(connection_, "SELECT leaf, id, function FROM function_alias");
   for (bool more = aliases.first(); more; more = aliases.next()) {
-    aliases_[aliases.integer(0)][aliases.integer(1)] = aliases.integer(2);
+    const LeafId leaf{static_cast<std::uint32_t>(aliases.integer(0))};
+    aliases_[leaf][aliases.integer(1)] = FunctionKey{aliases.integer(2)};
   }
 }
 
-const std::vector<std::uint32_t>* EventStream::functions_of(std::int64_t leaf) {
+const std::vector<FunctionIndex>* EventStream::functions_of(LeafId leaf) {
   const auto own = aliases_.find(leaf);
-  // Leaves without functions of their own share one table.
-  const auto [place, is_new] = by_leaf_.try_emplace(own == aliases_.end() ? -1 : leaf);
-  std::vector<std::uint32_t>& table = place->second;
+  const auto [place, is_new] =
+      tables_.try_emplace(own == aliases_.end() ? std::nullopt : std::optional(leaf));
+  std::vector<FunctionIndex>& table = place->second;
   if (!is_new) return &table;
-  const auto put = [&](std::int64_t id, std::int64_t number) {
-    const auto known = by_number_.find(number);
-    if (id < 0 || id >= static_cast<std::int64_t>(kFunctionIds) || known == by_number_.end())
-      return;
+  const auto put = [&](std::int64_t id, FunctionKey key) {
+    const auto known = by_key_.find(key);
+    if (id < 0 || id >= static_cast<std::int64_t>(kFunctionIds) || known == by_key_.end()) return;
     if (table.size() <= static_cast<std::size_t>(id))
       table.resize(static_cast<std::size_t>(id) + 1);
     table[static_cast<std::size_t>(id)] = known->second;
   };
-  for (const auto& [number, index] : by_number_) put(number, number);
+  for (const auto& [key, index] : by_key_) put(raw(key), key);
   if (own != aliases_.end()) {
-    for (const auto& [id, number] : own->second) put(id, number);
+    for (const auto& [id, key] : own->second) put(id, key);
   }
   return &table;
 }
@@ -64,30 +65,32 @@ void EventStream::read_processes() {
                                   " EXISTS (SELECT 1 FROM event_chunk c WHERE c.process = p.id)"
                                   " ORDER BY world, rank, id");
   for (bool more = rows.first(); more; more = rows.next()) {
-    processes_.push_back({rows.integer(0), rows.integer(1),
+    processes_.push_back({ProcessKey{rows.integer(0)},
+                          LeafId{static_cast<std::uint32_t>(rows.integer(1))},
                           WorldId{static_cast<std::uint32_t>(rows.integer(2))},
                           Rank{static_cast<std::uint32_t>(rows.integer(3))},
                           !rows.is_null(4) && rows.integer(4) <= 1});
   }
   sources_.resize(processes_.size());
-  for (ProcessIndex i = 0; i < processes_.size(); ++i) {
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
     sources_[i].functions = functions_of(processes_[i].leaf);
   }
 }
 
 Statement EventStream::chunks_of(ProcessIndex process) {
   return Statement(connection_, "SELECT chunk, begin_ns, id FROM event_chunk WHERE process = " +
-                                    std::to_string(processes_[process].id) + " ORDER BY begin_ns");
+                                    std::to_string(raw(processes_[raw(process)].key)) +
+                                    " ORDER BY begin_ns");
 }
 
 std::span<const wire::Event> EventStream::decode(const Statement& chunks, ProcessIndex process) {
   const auto decoded = decoder_.decode(chunks.blob(0));
   if (decoded) return *decoded;
-  connection_.fail(
-      Error{Code::kCorrupt, "chunk " + std::to_string(chunks.integer(2)) + " of world " +
-                                std::to_string(raw(processes_[process].world)) + ", rank " +
-                                std::to_string(raw(processes_[process].rank)) +
-                                " is damaged: " + decoded.error().message});
+  const Process& of = processes_[raw(process)];
+  connection_.fail(Error{Code::kCorrupt, "chunk " + std::to_string(chunks.integer(2)) +
+                                             " of world " + std::to_string(raw(of.world)) +
+                                             ", rank " + std::to_string(raw(of.rank)) +
+                                             " is damaged: " + decoded.error().message});
   return {};
 }
 
@@ -100,17 +103,17 @@ void EventStream::survey(ProcessIndex process,
 }
 
 void EventStream::look_ahead(ProcessIndex process) {
-  Source& source = sources_[process];
+  Source& source = sources_[raw(process)];
   if (!source.has_more) return;
   // A chunk in a damaged file may begin at any time.
   source.next_begin = source.chunks.integer(1);
-  turns_.push({source.next_begin, false, process});
+  turns_.push({source.next_begin, false, raw(process)});
 }
 
-std::uint32_t EventStream::function_of(ProcessIndex process, const wire::Event& event) const {
-  const auto& table = *sources_[process].functions;
+FunctionIndex EventStream::function_of(ProcessIndex process, const wire::Event& event) const {
+  const auto& table = *sources_[raw(process)].functions;
   const std::size_t id = raw(event.function);
-  return id < table.size() ? table[id] : 0;
+  return id < table.size() ? table[id] : FunctionIndex{};
 }
 
 void EventStream::fill(Cursor& cursor, std::span<const wire::Event> events) {
@@ -118,7 +121,7 @@ void EventStream::fill(Cursor& cursor, std::span<const wire::Event> events) {
   Nanos latest = std::numeric_limits<Nanos>::min();
   for (const wire::Event& event : events) {
     constexpr std::uint8_t kMatters = wire::kEventSend | wire::kEventReceive | wire::kEventNumbered;
-    const CallRole role = functions_[function_of(cursor.process, event)].role;
+    const CallRole role = functions_[raw(function_of(cursor.process, event))].role;
     if ((event.flags & kMatters) == 0 && !may_wait(role) && role != CallRole::kPost) continue;
     is_in_order = is_in_order && event.end_ns >= latest;
     latest = event.end_ns;
@@ -135,7 +138,7 @@ void EventStream::fill(Cursor& cursor, std::span<const wire::Event> events) {
 }
 
 void EventStream::open_chunk(ProcessIndex process) {
-  Source& source = sources_[process];
+  Source& source = sources_[raw(process)];
   const std::span<const wire::Event> events = decode(source.chunks, process);
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(cursors_.size()));
@@ -156,17 +159,17 @@ void EventStream::open_chunk(ProcessIndex process) {
 }
 
 void EventStream::close(std::uint32_t cursor) {
-  std::erase(sources_[cursors_[cursor].process].open, cursor);
+  std::erase(sources_[raw(cursors_[cursor].process)].open, cursor);
   free_.push_back(cursor);
 }
 
 bool EventStream::next(Item& item) {
   if (!has_begun_) {
     has_begun_ = true;
-    for (ProcessIndex i = 0; i < processes_.size(); ++i) {
-      sources_[i].chunks = chunks_of(i);
+    for (std::uint32_t i = 0; i < processes_.size(); ++i) {
+      sources_[i].chunks = chunks_of(ProcessIndex{i});
       sources_[i].has_more = sources_[i].chunks.first();
-      look_ahead(i);
+      look_ahead(ProcessIndex{i});
     }
   }
   if (has_current_) {
@@ -188,7 +191,7 @@ bool EventStream::next(Item& item) {
       current_ = turn.number;
       has_current_ = true;
     } else {
-      open_chunk(turn.number);
+      open_chunk(ProcessIndex{turn.number});
     }
   }
   const Cursor& cursor = cursors_[current_];
@@ -198,7 +201,7 @@ bool EventStream::next(Item& item) {
 }
 
 Nanos EventStream::horizon(ProcessIndex process) const {
-  const Source& source = sources_[process];
+  const Source& source = sources_[raw(process)];
   Nanos begin = source.has_more ? source.next_begin : std::numeric_limits<Nanos>::max();
   for (const std::uint32_t number : source.open) {
     const Cursor& cursor = cursors_[number];

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <queue>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 #include "base/ids.h"
 #include "storage/read/wait_states.h"
 #include "storage/sqlite_internal.h"
+#include "storage/table_keys_internal.h"
 #include "wire/chunk.h"
 
 namespace xylem::storage {
@@ -27,14 +29,15 @@ namespace xylem::storage {
 class EventStream {
  public:
   struct Process {
-    std::int64_t id = 0, leaf = 0;
+    ProcessKey key{};
+    LeafId leaf{};
     WorldId world{};
     Rank rank{};
     bool has_one_thread = false;  ///< Its threads never called MPI at the same time.
   };
   struct Item {
-    ProcessIndex process = 0;
-    std::uint32_t function = 0;  ///< Index into functions().
+    ProcessIndex process{};
+    FunctionIndex function{};  ///< Index into functions().
     const wire::Event* event = nullptr;
   };
 
@@ -62,10 +65,10 @@ class EventStream {
     bool has_more = false;
     Nanos next_begin = 0;
     std::vector<std::uint32_t> open;  // Cursors.
-    const std::vector<std::uint32_t>* functions = nullptr;
+    const std::vector<FunctionIndex>* functions = nullptr;
   };
   struct Cursor {
-    ProcessIndex process = 0;
+    ProcessIndex process{};
     std::vector<wire::Event> events;  // In the order of their ends.
     std::vector<Nanos> earliest;      // The earliest begin of this and later events.
     std::size_t at = 0;
@@ -83,22 +86,23 @@ class EventStream {
 
   void read_functions();
   void read_processes();
-  const std::vector<std::uint32_t>* functions_of(std::int64_t leaf);
+  const std::vector<FunctionIndex>* functions_of(LeafId leaf);
   Statement chunks_of(ProcessIndex process);
   void look_ahead(ProcessIndex process);
   std::span<const wire::Event> decode(const Statement& chunks, ProcessIndex process);
   void open_chunk(ProcessIndex process);
   void fill(Cursor& cursor, std::span<const wire::Event> events);
   void close(std::uint32_t cursor);
-  std::uint32_t function_of(ProcessIndex process, const wire::Event& event) const;
+  FunctionIndex function_of(ProcessIndex process, const wire::Event& event) const;
 
   Connection& connection_;
   std::vector<Process> processes_;
   std::vector<Source> sources_;  // By process.
   std::vector<WaitFunction> functions_;
-  std::map<std::int64_t, std::uint32_t> by_number_;  // Functions of the whole run.
-  std::map<std::int64_t, std::map<std::int64_t, std::int64_t>> aliases_;  // By leaf.
-  std::map<std::int64_t, std::vector<std::uint32_t>> by_leaf_;
+  std::map<FunctionKey, FunctionIndex> by_key_;
+  std::map<LeafId, std::map<std::int64_t, FunctionKey>> aliases_;  // By leaf and id.
+  // By FunctionId. Leaves without functions of their own share one table; its key is nullopt.
+  std::map<std::optional<LeafId>, std::vector<FunctionIndex>> tables_;
   wire::ChunkDecoder decoder_;
   std::vector<Cursor> cursors_;
   std::vector<std::uint32_t> free_;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "storage/read/event_table_internal.h"
+#include "storage/table_keys_internal.h"
 #include "wire/chunk.h"
 
 namespace xylem::storage {
@@ -56,24 +57,26 @@ class FunctionNames {
   void refresh(Connection& connection) {
     Statement rows(connection, "SELECT id, name FROM function");
     for (bool more = rows.first(); more; more = rows.next()) {
-      const auto [place, fresh] = by_number_.try_emplace(rows.integer(0), nullptr);
+      const auto [place, fresh] = by_key_.try_emplace(FunctionKey{rows.integer(0)}, nullptr);
       if (fresh || *place->second != rows.text(1)) place->second = keep(rows.text(1));
     }
     aliases_.clear();
     Statement aliases(connection, "SELECT leaf, id, function FROM function_alias");
     for (bool more = aliases.first(); more; more = aliases.next()) {
-      aliases_[{aliases.integer(0), aliases.integer(1)}] = aliases.integer(2);
+      const LeafId leaf{static_cast<std::uint32_t>(aliases.integer(0))};
+      const FunctionId id{static_cast<std::uint16_t>(aliases.integer(1))};
+      aliases_[{leaf, id}] = FunctionKey{aliases.integer(2)};
     }
   }
 
-  const std::string& name(std::int64_t leaf, FunctionId function) {
-    std::int64_t number = raw(function);
+  const std::string& name(LeafId leaf, FunctionId function) {
+    FunctionKey key = key_of(function);
     if (!aliases_.empty()) {
-      const auto alias = aliases_.find({leaf, number});
-      if (alias != aliases_.end()) number = alias->second;
+      const auto alias = aliases_.find({leaf, function});
+      if (alias != aliases_.end()) key = alias->second;
     }
-    const auto [place, fresh] = by_number_.try_emplace(number, nullptr);
-    if (fresh) place->second = keep("function " + std::to_string(number));
+    const auto [place, fresh] = by_key_.try_emplace(key, nullptr);
+    if (fresh) place->second = keep("function " + std::to_string(raw(key)));
     return *place->second;
   }
 
@@ -81,8 +84,8 @@ class FunctionNames {
   const std::string* keep(std::string name) { return &texts_.emplace_back(std::move(name)); }
 
   std::deque<std::string> texts_;
-  std::map<std::int64_t, const std::string*> by_number_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> aliases_;
+  std::map<FunctionKey, const std::string*> by_key_;
+  std::map<std::pair<LeafId, FunctionId>, FunctionKey> aliases_;
 };
 
 struct Table : sqlite3_vtab {
@@ -115,7 +118,7 @@ class Cursor : public sqlite3_vtab_cursor {
   std::span<const wire::Event> events_;
   std::size_t at_ = 0;
   std::optional<std::int64_t> world_, rank_;
-  std::int64_t leaf_ = 0;
+  LeafId leaf_{};
   std::optional<std::string> function_;
   bool finished_ = true;
   sqlite3_int64 row_ = 0;
@@ -234,7 +237,7 @@ int Cursor::open_next_chunk() {
   };
   world_ = optional(1);
   rank_ = optional(2);
-  leaf_ = chunks_.integer(3);
+  leaf_ = LeafId{static_cast<std::uint32_t>(chunks_.integer(3))};
   const auto decoded = decoder_.decode(chunks_.blob(4));
   if (table_.module.counters != nullptr) ++table_.module.counters->chunks_decoded;
   if (!decoded) {

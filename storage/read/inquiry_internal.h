@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,7 @@ inline std::uint64_t count_of(const Value& value) {
 }
 template <typename Id>
 Id id_of(const Value& value) {
-  return Id{static_cast<std::uint32_t>(integer_of(value))};
+  return Id{static_cast<std::underlying_type_t<Id>>(integer_of(value))};
 }
 inline bool is_null(const Value& value) { return value.index() == 0; }
 

@@ -26,7 +26,7 @@ std::optional<ProcessIndex> MessageMatcher::find(WorldId world, Rank rank) const
 
 void MessageMatcher::add(ProcessIndex index, const wire::Event& event, bool posts,
                          std::uint64_t call) {
-  Process& process = processes_[index];
+  Process& process = processes_[raw(index)];
   const bool is_send = sends(event), is_receive = receives(event);
   if (posts && !is_send && !is_receive && event.request != 0) {
     process.posts[event.request] = {event.begin_ns, event.end_ns, event.thread};
@@ -110,7 +110,7 @@ void MessageMatcher::match(const MessageHalf& half, bool is_ambiguous) {
   if (is_first) {
     if (half.is_send) return;
     if (const auto source = find(half.world, half.source)) {
-      processes_[*source].awaited.push_back({key, half.end_ns});
+      processes_[raw(*source)].awaited.push_back({key, half.end_ns});
     }
     return;
   }
@@ -129,7 +129,7 @@ void MessageMatcher::match(const MessageHalf& half, bool is_ambiguous) {
 }
 
 void MessageMatcher::promise(ProcessIndex index, Nanos begin) {
-  Process& process = processes_[index];
+  Process& process = processes_[raw(index)];
   process.promised = std::max(process.promised, begin);
   if (process.has_threads) release(process, process.promised);
   give_up(process);
@@ -170,7 +170,7 @@ void MessageMatcher::finish() {
 }
 
 bool MessageMatcher::has_posted(ProcessIndex process, Nanos begin, Nanos end) const {
-  const auto& posts = processes_[process].posts;
+  const auto& posts = processes_[raw(process)].posts;
   return std::ranges::any_of(posts, [&](const auto& post) {
     return post.second.begin_ns >= begin && post.second.begin_ns <= end;
   });

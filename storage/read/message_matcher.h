@@ -37,7 +37,7 @@
 namespace xylem::storage {
 
 /// Number of a process, in the order of add_process().
-using ProcessIndex = std::uint32_t;
+enum class ProcessIndex : std::uint32_t {};
 
 /// Clocks of hosts are assumed to differ by less than this.
 constexpr Nanos kClockSlack = 1 * kSecond;
@@ -51,7 +51,7 @@ struct MessageHalf {
   std::optional<Nanos> posted_ns;
   std::uint64_t bytes = 0;
   std::uint64_t call = 0;  ///< The caller's own number of the call, see MessageMatcher::add().
-  ProcessIndex process = 0;
+  ProcessIndex process{};
   WorldId world{};
   CommId comm = wire::kNoComm;
   Rank source{}, destination{};
@@ -96,7 +96,7 @@ class MessageMatcher {
   /// reported as ambiguous.
   ProcessIndex add_process(WorldId world, Rank rank);
   /// Several threads of the process may send or receive. Call it before the first event.
-  void expect_threads(ProcessIndex process) { processes_[process].has_threads = true; }
+  void expect_threads(ProcessIndex process) { processes_[raw(process)].has_threads = true; }
 
   /// Takes an event of process `index`. Events without payload are ignored, except for those that
   /// post a receive (`posts`: MPI_Irecv, MPI_Imrecv, MPI_Start). `call` is reported with the half.
@@ -104,7 +104,7 @@ class MessageMatcher {
 
   /// Promises that no later event of process `index` begins before `begin`. Promises may only grow.
   void promise(ProcessIndex index, Nanos begin);
-  Nanos promised(ProcessIndex process) const { return processes_[process].promised; }
+  Nanos promised(ProcessIndex process) const { return processes_[raw(process)].promised; }
 
   /// Reports all halves that are left. Call it once.
   void finish();

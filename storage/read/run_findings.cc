@@ -14,6 +14,7 @@
 #include "storage/read/host_value.h"
 #include "storage/read/run_findings_internal.h"
 #include "storage/read/watched_internal.h"
+#include "storage/table_keys_internal.h"
 
 namespace xylem::storage {
 namespace {
@@ -38,40 +39,40 @@ struct InMpi {
   bool estimated = false;
 };
 
-std::unordered_map<std::int64_t, FunctionName> read_names(Inquiry& inquiry) {
-  std::unordered_map<std::int64_t, FunctionName> names;
+std::unordered_map<FunctionKey, FunctionName> read_names(Inquiry& inquiry) {
+  std::unordered_map<FunctionKey, FunctionName> names;
   for (const auto& row : inquiry.ask("SELECT id, name, class FROM function")) {
     const std::string name = text_of(row[1]), of = text_of(row[2]);
-    names[integer_of(row[0])] = {name, is_start(name), is_end(name),
-                                 of == "point_to_point" || of == "completion"};
+    names[id_of<FunctionKey>(row[0])] = {name, is_start(name), is_end(name),
+                                         of == "point_to_point" || of == "completion"};
   }
   return names;
 }
 
-/// Processes by their id in the file.
-std::unordered_map<std::int64_t, WorldId> read_worlds(Inquiry& inquiry) {
-  std::unordered_map<std::int64_t, WorldId> worlds;
-  inquiry.scan(
-      "SELECT id, world FROM process WHERE world IS NOT NULL AND rank IS NOT NULL",
-      [&](std::span<const Value> row) { worlds[integer_of(row[0])] = id_of<WorldId>(row[1]); });
+std::unordered_map<ProcessKey, WorldId> read_worlds(Inquiry& inquiry) {
+  std::unordered_map<ProcessKey, WorldId> worlds;
+  inquiry.scan("SELECT id, world FROM process WHERE world IS NOT NULL AND rank IS NOT NULL",
+               [&](std::span<const Value> row) {
+                 worlds[id_of<ProcessKey>(row[0])] = id_of<WorldId>(row[1]);
+               });
   return worlds;
 }
 
 /// Sums of functions, by process and by world.
-std::unordered_map<std::int64_t, InMpi> read_functions(Inquiry& inquiry, Activity& activity) {
+std::unordered_map<ProcessKey, InMpi> read_functions(Inquiry& inquiry, Activity& activity) {
   const auto names = read_names(inquiry);
   const auto worlds = read_worlds(inquiry);
-  std::unordered_map<std::int64_t, InMpi> processes;
-  std::map<std::pair<WorldId, std::int64_t>, FunctionActivity> sums;
+  std::unordered_map<ProcessKey, InMpi> processes;
+  std::map<std::pair<WorldId, FunctionKey>, FunctionActivity> sums;
   inquiry.scan("SELECT process, function, calls, time_ns, max_ns, estimated FROM function_sum",
                [&](std::span<const Value> row) {
-                 const auto world = worlds.find(integer_of(row[0]));
+                 const auto world = worlds.find(id_of<ProcessKey>(row[0]));
                  if (world == worlds.end()) return;
-                 const std::int64_t id = integer_of(row[1]);
-                 const auto known = names.find(id);
-                 const FunctionName name = known == names.end()
-                                               ? FunctionName{"function " + std::to_string(id)}
-                                               : known->second;
+                 const auto key = id_of<FunctionKey>(row[1]);
+                 const auto known = names.find(key);
+                 const FunctionName name =
+                     known == names.end() ? FunctionName{"function " + std::to_string(raw(key))}
+                                          : known->second;
                  const std::uint64_t time_ns = count_of(row[3]);
                  InMpi& process = processes[world->first];
                  if (name.is_start || name.is_end) {
@@ -82,7 +83,7 @@ std::unordered_map<std::int64_t, InMpi> read_functions(Inquiry& inquiry, Activit
                  }
                  process.other_ns = saturating_add(process.other_ns, time_ns);
                  process.estimated |= integer_of(row[5]) != 0;
-                 FunctionActivity& sum = sums[{world->second, id}];
+                 FunctionActivity& sum = sums[{world->second, key}];
                  sum.world = world->second;
                  sum.name = name.name;
                  sum.moves_messages = name.moves_messages;
@@ -114,7 +115,7 @@ void read_ranks(Inquiry& inquiry, Activity& activity) {
                    " FROM process p WHERE p.world IS NOT NULL AND p.rank IS NOT NULL"
                    " AND p.first_ns IS NOT NULL ORDER BY p.world, p.rank, p.id",
                [&](std::span<const Value> row) {
-                 const auto found = in_mpi.find(integer_of(row[0]));
+                 const auto found = in_mpi.find(id_of<ProcessKey>(row[0]));
                  const InMpi times = found == in_mpi.end() ? InMpi{} : found->second;
                  const Watched span = WatchedColumns::read(row.subspan(5));
                  RankActivity rank;

@@ -136,28 +136,28 @@ std::string of_ranks(WorldId world, const RankRows& rows) {
          std::to_string(rows.end);
 }
 
-std::unordered_map<std::int64_t, Member> ViewReader::members(WorldId world, const RankRows& rows) {
-  std::unordered_map<std::int64_t, Member> members;
+std::unordered_map<ProcessKey, Member> ViewReader::members(WorldId world, const RankRows& rows) {
+  std::unordered_map<ProcessKey, Member> members;
   for (const auto& row : inquiry.ask("SELECT p.id, p.rank, p.leaf FROM process p WHERE TRUE" +
                                      of_ranks(world, rows))) {
-    members[integer_of(row[0])] = {id_of<Rank>(row[1]), integer_of(row[2])};
+    members[id_of<ProcessKey>(row[0])] = {id_of<Rank>(row[1]), id_of<LeafId>(row[2])};
   }
   return members;
 }
 
-const std::map<std::int64_t, ViewReader::Function>& ViewReader::functions() {
+const std::map<FunctionKey, ViewReader::Function>& ViewReader::functions() {
   if (functions_.empty()) {
     for (const auto& row : inquiry.ask("SELECT id, name, class FROM function")) {
-      functions_[integer_of(row[0])] = {text_of(row[1]), text_of(row[2])};
+      functions_[id_of<FunctionKey>(row[0])] = {text_of(row[1]), text_of(row[2])};
     }
   }
   return functions_;
 }
 
-ViewReader::Function ViewReader::function(std::int64_t id) {
-  const auto found = functions().find(id);
+ViewReader::Function ViewReader::function(FunctionKey key) {
+  const auto found = functions().find(key);
   if (found != functions_.end()) return found->second;
-  return {"function " + std::to_string(id), ""};
+  return {"function " + std::to_string(raw(key)), ""};
 }
 
 Result<RunView> RunView::open(const std::string& path) {
@@ -286,16 +286,16 @@ std::string service_series(const std::string& lanes) {
 
 Result<HostTable> RunView::hosts() {
   return answer_of<HostTable>(*run_, [](ViewReader& reader, HostTable& table) {
-    std::map<std::int64_t, std::size_t> place;
+    std::map<LeafId, std::size_t> place;
     for (const auto& row : reader.inquiry.ask(
              "SELECT h.leaf, h.name, h.lost_reason, (SELECT count(*) FROM process p WHERE"
              " p.leaf = h.leaf AND p.world IS NOT NULL) FROM host h ORDER BY h.leaf")) {
-      place[integer_of(row[0])] = table.hosts.size();
+      place[id_of<LeafId>(row[0])] = table.hosts.size();
       table.hosts.push_back(
           {id_of<LeafId>(row[0]), text_of(row[1]), text_of(row[2]), count_of(row[3]), {}, {}});
     }
     const auto host_at = [&](const Value& leaf) -> HostTable::Host* {
-      const auto found = place.find(integer_of(leaf));
+      const auto found = place.find(id_of<LeafId>(leaf));
       return found == place.end() ? nullptr : &table.hosts[found->second];
     };
     // SQLite takes the bare columns of a max() from the row that has it.

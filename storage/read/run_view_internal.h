@@ -15,13 +15,14 @@
 #include "storage/read/host_value.h"
 #include "storage/read/inquiry_internal.h"
 #include "storage/read/run_view.h"
+#include "storage/table_keys_internal.h"
 
 namespace xylem::storage {
 
 /// A process of the requested world.
 struct Member {
   Rank rank{};
-  std::int64_t leaf = 0;
+  LeafId leaf{};
 };
 
 /// A range of time that is divided into slots of equal length. The last slot may be shorter: it
@@ -76,17 +77,15 @@ class ViewReader {
   std::uint64_t read_world(WorldId world);
   /// Divides ranks into at most `max_rows` rows. Call it after read_world().
   RankRows rows(const RankRange& ranks, std::uint64_t world_size, std::uint64_t max_rows);
-  /// Returns the processes with ranks in these rows. The key is the id of the process in the table
-  /// `process`.
-  std::unordered_map<std::int64_t, Member> members(WorldId world, const RankRows& rows);
+  /// Returns the processes with ranks in these rows.
+  std::unordered_map<ProcessKey, Member> members(WorldId world, const RankRows& rows);
 
   struct Function {
     std::string name, function_class;
   };
-  const std::map<std::int64_t, Function>& functions();
-  /// Returns the function with this id. If the file has no name for the function, a name is made
-  /// from the id.
-  Function function(std::int64_t id);
+  const std::map<FunctionKey, Function>& functions();
+  /// If the file has no name for the function, a name is made from the key.
+  Function function(FunctionKey key);
   /// Returns whether the file can have services. Files before schema 8 cannot. In those files
   /// `host_metric` is a table, in later files a view.
   bool has_services() { return inquiry.has_table("service"); }
@@ -116,7 +115,7 @@ class ViewReader {
   bool resolve(const TimeRange& range, Nanos* begin_ns, Nanos* end_ns);
 
   RunFile& run_;
-  std::map<std::int64_t, Function> functions_;
+  std::map<FunctionKey, Function> functions_;
 };
 
 /// Makes one answer. All queries for the answer see the same commit.
@@ -136,14 +135,14 @@ Result<Answer> answer_of(RunFile& run, Make make) {
 
 /// Sets the rows of a grid, with the names of their hosts. All cells are 0.
 void start_grid(ViewReader& reader, const RankRows& rows, const Slots& slots,
-                const std::unordered_map<std::int64_t, Member>& members, RankGrid& grid);
+                const std::unordered_map<ProcessKey, Member>& members, RankGrid& grid);
 /// Sets the time in which the rows' ranks were watched. Call it after start_grid().
 void read_watched(ViewReader& reader, WorldId world, const RankRows& rows, const Slots& slots,
                   RankGrid& grid);
 
 /// A long call, and the process that made it.
 struct LongWindow {
-  std::int64_t process = 0;
+  ProcessKey process{};
   Timeline::LongCall call;
 };
 

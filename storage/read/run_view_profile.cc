@@ -22,7 +22,8 @@ class Longest {
   struct Found {
     std::uint64_t duration_ns = 0;
     Rank rank{};
-    std::int64_t function = 0, process = 0;
+    FunctionKey function{};
+    ProcessKey process{};
     Nanos begin_ns = 0;  ///< Of the cell that it is in,
     int level = 0;       ///< at this level: 0 is a window.
     bool operator>(const Found& other) const {
@@ -45,9 +46,8 @@ class Longest {
 /// Looks up members. Quick if many rows of the same process follow each other.
 class RankOf {
  public:
-  explicit RankOf(std::unordered_map<std::int64_t, Member> members)
-      : members_(std::move(members)) {}
-  const Member* operator()(std::int64_t process) {
+  explicit RankOf(std::unordered_map<ProcessKey, Member> members) : members_(std::move(members)) {}
+  const Member* operator()(ProcessKey process) {
     if (process != last_ || !asked_) {
       const auto found = members_.find(process);
       member_ = found == members_.end() ? nullptr : &found->second;
@@ -56,22 +56,22 @@ class RankOf {
     }
     return member_;
   }
-  const std::unordered_map<std::int64_t, Member>& all() const { return members_; }
+  const std::unordered_map<ProcessKey, Member>& all() const { return members_; }
 
  private:
-  std::unordered_map<std::int64_t, Member> members_;
-  std::int64_t last_ = 0;
+  std::unordered_map<ProcessKey, Member> members_;
+  ProcessKey last_{};
   bool asked_ = false;
   const Member* member_ = nullptr;
 };
 
-void name_hosts(ViewReader& reader, const std::unordered_map<std::int64_t, Member>& members,
+void name_hosts(ViewReader& reader, const std::unordered_map<ProcessKey, Member>& members,
                 RankGrid& grid, const RankRows& rows) {
-  std::map<std::int64_t, std::string> names;
+  std::map<LeafId, std::string> names;
   for (const auto& row : reader.inquiry.ask("SELECT leaf, name FROM host")) {
-    names[integer_of(row[0])] = text_of(row[1]);
+    names[id_of<LeafId>(row[0])] = text_of(row[1]);
   }
-  std::vector<std::set<std::int64_t>> leaves(grid.rows.size());
+  std::vector<std::set<LeafId>> leaves(grid.rows.size());
   for (const auto& [process, member] : members) {
     leaves[rows.of(member.rank)].insert(member.leaf);
   }
@@ -103,24 +103,24 @@ class GridSums {
 
   void take(const WindowSource& source, const WindowSource::Part& part) {
     const Nanos cell_ns = source.cell_ns(part.level);
-    const bool good = decode_cells(part.bytes, [&](std::uint64_t place, std::uint64_t number,
-                                                   const CellSums& sums) {
-      const std::int64_t process = part.block * kBlockProcesses + static_cast<std::int64_t>(place);
-      take(process, part.begin_ns + static_cast<Nanos>(number) * cell_ns, part.level, sums);
-    });
+    const bool good = decode_cells(
+        part.bytes, [&](std::uint64_t place, std::uint64_t number, const CellSums& sums) {
+          take(process_at(part.block, place), part.begin_ns + static_cast<Nanos>(number) * cell_ns,
+               part.level, sums);
+        });
     if (!good) reader_.fail(Code::kCorrupt, "a summary of windows is damaged");
   }
 
   void take(std::span<const Value> row) {
     CellSums sums;
-    sums.max_function = integer_of(row[2]);
+    sums.max_function = id_of<FunctionKey>(row[2]);
     sums.estimated = integer_of(row[3]) != 0;
     sums.time_ns = count_of(row[4]);
     if (waiting_.contains(sums.max_function)) sums.wait_ns = sums.time_ns;
     sums.bytes = count_of(row[5]);
     sums.calls = count_of(row[6]);
     sums.max_ns = count_of(row[7]);
-    take(integer_of(row[0]), floor_to(integer_of(row[1]), reader_.window_ns), 0, sums);
+    take(id_of<ProcessKey>(row[0]), floor_to(integer_of(row[1]), reader_.window_ns), 0, sums);
   }
 
   /// Returns the longest calls. Opens each cell that may have one of them, down to its windows.
@@ -140,7 +140,7 @@ class GridSums {
   }
 
  private:
-  void take(std::int64_t process, Nanos begin_ns, int level, const CellSums& sums) {
+  void take(ProcessKey process, Nanos begin_ns, int level, const CellSums& sums) {
     if (begin_ns < slots_.begin_ns || begin_ns >= slots_.end_ns) return;
     const Member* member = rank_of_(process);
     if (member == nullptr) return;
@@ -168,12 +168,12 @@ class GridSums {
 
   /// Opens a cell. Its parts are slots of the level below.
   void open(WindowSource& source, const Longest::Found& found, Longest& finer) {
-    const std::int64_t block = floor_to(found.process, kBlockProcesses) / kBlockProcesses;
+    const std::int64_t block = block_of(found.process);
     const Nanos cell_ns = source.cell_ns(found.level - 1);
     source.scan_part(found.level - 1, found.begin_ns, block, [&](const WindowSource::Part& part) {
       static_cast<void>(decode_cells(
           part.bytes, [&](std::uint64_t place, std::uint64_t number, const CellSums& sums) {
-            if (block * kBlockProcesses + static_cast<std::int64_t>(place) != found.process) return;
+            if (process_at(block, place) != found.process) return;
             finer.offer({sums.max_ns, found.rank, sums.max_function, found.process,
                          part.begin_ns + static_cast<Nanos>(number) * cell_ns, part.level});
           }));
@@ -187,7 +187,7 @@ class GridSums {
   RankRows rows_;
   RankOf& rank_of_;
   RankGrid& grid_;
-  std::set<std::int64_t> waiting_;
+  std::set<FunctionKey> waiting_;
   Longest longest_;
 };
 
@@ -210,7 +210,7 @@ int level_for(ViewReader& reader, const TimeRange& range, const WindowSource& so
 }  // namespace
 
 void start_grid(ViewReader& reader, const RankRows& rows, const Slots& slots,
-                const std::unordered_map<std::int64_t, Member>& members, RankGrid& grid) {
+                const std::unordered_map<ProcessKey, Member>& members, RankGrid& grid) {
   grid.slot_ns = slots.slot_ns;
   grid.columns = slots.count;
   for (std::uint64_t first = rows.first; first < rows.end; first += rows.group) {
@@ -287,7 +287,7 @@ Result<RankGrid> RunView::ranks(const RankGridQuery& query) {
 
 namespace {
 
-/// Sums of one function number. Numbers with the same name are added up at the end.
+/// Sums of one function. Functions with the same name are added up at the end.
 struct FunctionSums {
   FunctionTable::Function sums;
   std::unordered_map<std::int64_t, std::uint64_t> callers;  ///< By block; one bit for each process.
@@ -307,19 +307,15 @@ void add(FunctionSums& into, std::int64_t block, const SlotSums& from) {
 /// The first columns of rows, as slot_of() needs them.
 constexpr const char* kSums = "process, function, calls, time_ns, max_ns, bytes, estimated";
 
-SlotSums slot_of(std::span<const Value> row, std::int64_t block) {
+SlotSums slot_of(std::span<const Value> row) {
   SlotSums sums;
   sums.calls = count_of(row[2]);
   sums.time_ns = count_of(row[3]);
   sums.max_ns = count_of(row[4]);
   sums.bytes = count_of(row[5]);
   sums.estimated = integer_of(row[6]) != 0;
-  sums.processes = std::uint64_t{1} << (integer_of(row[0]) - block * kBlockProcesses);
+  sums.processes = std::uint64_t{1} << place_in_block(id_of<ProcessKey>(row[0]));
   return sums;
-}
-
-std::int64_t block_of(std::int64_t process) {
-  return floor_to(process, kBlockProcesses) / kBlockProcesses;
 }
 
 /// Reads functions of windows.
@@ -347,7 +343,7 @@ class FunctionWindows {
     return reader_.slots(query_.range, query_.series, source_.cell_ns(level_ + 1), "series");
   }
 
-  void read(const Slots& slots, std::map<std::int64_t, FunctionSums>& functions) {
+  void read(const Slots& slots, std::map<FunctionKey, FunctionSums>& functions) {
     slots_ = slots;
     functions_ = &functions;
     const Nanos begin = slots.begin_ns;
@@ -375,7 +371,7 @@ class FunctionWindows {
   void sort_blocks() {
     std::map<std::int64_t, std::pair<bool, bool>> blocks;  // Has members; has others.
     for (const auto& row : reader_.inquiry.ask("SELECT id FROM process")) {
-      const std::int64_t process = integer_of(row[0]);
+      const auto process = id_of<ProcessKey>(row[0]);
       auto& [members, others] = blocks[block_of(process)];
       (rank_of_.all().contains(process) ? members : others) = true;
     }
@@ -385,7 +381,7 @@ class FunctionWindows {
     }
   }
 
-  void put(std::int64_t function, std::int64_t block, Nanos begin_ns, const SlotSums& sums) {
+  void put(FunctionKey function, std::int64_t block, Nanos begin_ns, const SlotSums& sums) {
     FunctionSums& into = (*functions_)[function];
     add(into, block, sums);
     if (query_.series != 0) {
@@ -399,17 +395,17 @@ class FunctionWindows {
   }
 
   void take_all(const WindowSource::Part& part) {
-    check(decode_functions(part.bytes, [&](std::int64_t function, const SlotSums& sums) {
+    check(decode_functions(part.bytes, [&](FunctionKey function, const SlotSums& sums) {
       put(function, part.block, part.begin_ns, sums);
     }));
   }
 
   void take_members(const WindowSource::Part& part) {
-    check(decode_by_process(
-        part.bytes, [&](std::uint64_t place, std::int64_t function, const SlotSums& sums) {
-          const auto process = part.block * kBlockProcesses + static_cast<std::int64_t>(place);
-          if (rank_of_(process) != nullptr) put(function, part.block, part.begin_ns, sums);
-        }));
+    check(decode_by_process(part.bytes,
+                            [&](std::uint64_t place, FunctionKey function, const SlotSums& sums) {
+                              const Member* const member = rank_of_(process_at(part.block, place));
+                              if (member != nullptr) put(function, part.block, part.begin_ns, sums);
+                            }));
   }
 
   void check(bool good) {
@@ -417,11 +413,10 @@ class FunctionWindows {
   }
 
   void take_row(std::span<const Value> row) {
-    const std::int64_t process = integer_of(row[0]);
+    const auto process = id_of<ProcessKey>(row[0]);
     if (rank_of_(process) == nullptr) return;
-    const std::int64_t block = block_of(process);
-    const std::int64_t function = integer_of(row[1]);
-    put(function, block, integer_of(row[7]), slot_of(row, block));
+    const auto function = id_of<FunctionKey>(row[1]);
+    put(function, block_of(process), integer_of(row[7]), slot_of(row));
     if (!query_.distribution) return;
     const auto* bytes = std::get_if<Blob>(&row[8]);
     if (bytes == nullptr) return;
@@ -440,7 +435,7 @@ class FunctionWindows {
   RankOf& rank_of_;
   Slots slots_;
   int level_ = -1;
-  std::map<std::int64_t, FunctionSums>* functions_ = nullptr;
+  std::map<FunctionKey, FunctionSums>* functions_ = nullptr;
   std::vector<std::int64_t> whole_, mixed_;  ///< Blocks of which all, or some, are requested.
   bool has_others_ = false;
 };
@@ -464,9 +459,9 @@ void merge_into(FunctionSums& into, FunctionSums& from) {
 std::uint64_t count_ranks(const FunctionSums& sums, RankOf& rank_of) {
   std::set<Rank> ranks;
   for (const auto& [block, mask] : sums.callers) {
-    for (std::int64_t place = 0; place < kBlockProcesses; ++place) {
+    for (std::uint64_t place = 0; place < kBlockProcesses; ++place) {
       if ((mask >> place & 1) == 0) continue;
-      if (const Member* member = rank_of(block * kBlockProcesses + place)) {
+      if (const Member* member = rank_of(process_at(block, place))) {
         ranks.insert(member->rank);
       }
     }
@@ -498,26 +493,26 @@ Result<FunctionTable> RunView::functions(const FunctionQuery& query) {
     const RankRows rows = reader.rows(query.ranks, world_size, kMaxRows);
     if (!reader.ok()) return;
     RankOf rank_of(reader.members(query.ranks.world, rows));
-    std::map<std::int64_t, FunctionSums> by_number;
+    std::map<FunctionKey, FunctionSums> by_key;
     if (of_windows) {
       WindowSource source(reader);
       FunctionWindows windows(reader, query, source, rank_of);
       const Slots slots = windows.choose_slots();
       if (!reader.ok()) return;
       table.slot_ns = query.series != 0 ? slots.slot_ns : 0;
-      windows.read(slots, by_number);
+      windows.read(slots, by_key);
     } else {
       reader.inquiry.scan(std::string("SELECT ") + kSums + " FROM function_sum",
                           [&](std::span<const Value> row) {
-                            const std::int64_t process = integer_of(row[0]);
+                            const auto process = id_of<ProcessKey>(row[0]);
                             if (rank_of(process) == nullptr) return;
-                            const std::int64_t block = block_of(process);
-                            add(by_number[integer_of(row[1])], block, slot_of(row, block));
+                            const auto function = id_of<FunctionKey>(row[1]);
+                            add(by_key[function], block_of(process), slot_of(row));
                           });
     }
     std::map<std::string, FunctionSums> by_name;
-    for (auto& [number, sums] : by_number) {
-      const ViewReader::Function function = reader.function(number);
+    for (auto& [key, sums] : by_key) {
+      const ViewReader::Function function = reader.function(key);
       FunctionSums& into = by_name[function.name];
       into.sums.function_class = function.function_class;
       merge_into(into, sums);

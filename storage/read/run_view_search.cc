@@ -105,7 +105,7 @@ class Search {
           entry.first, meeting(begin_ns, end_ns),
           [&](const wire::Event& event) {
             if (event.begin_ns < range_.begin_ns || event.begin_ns >= range_.end_ns) return;
-            const std::int64_t function = reads_.function_of(event, member.leaf);
+            const FunctionKey function = reads_.function_of(event, member.leaf);
             if (!matches(event, function)) return;
             answer_.calls.push_back(reads_.call_of(member.rank, function, event));
             if (answer_.calls.size() > 2 * (query_.limit + kSpareCalls)) prune();
@@ -114,7 +114,7 @@ class Search {
     }
   }
 
-  bool matches(const wire::Event& event, std::int64_t function) const {
+  bool matches(const wire::Event& event, FunctionKey function) const {
     const auto is = [](const std::optional<std::int64_t>& wanted, std::int64_t value) {
       return !wanted || *wanted == value;
     };
@@ -172,8 +172,8 @@ class Search {
   CallSearch& answer_;
   ChunkReads reads_;
   Slots range_;
-  std::set<std::int64_t> functions_;
-  std::unordered_map<std::int64_t, Member> members_;
+  std::set<FunctionKey> functions_;
+  std::unordered_map<ProcessKey, Member> members_;
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 /// A call without the name of its function.
 struct Found {
   Rank rank{};
-  std::int64_t function = 0;
+  FunctionKey function{};
   wire::Event event;
 };
 
@@ -36,7 +36,8 @@ bool is_longer(const Found& a, const Found& b) {
 }
 
 struct OfRank {
-  std::int64_t process = 0, leaf = 0;
+  ProcessKey process{};
+  LeafId leaf{};
 };
 
 /// The processes of a world by rank. Several may have the same rank.
@@ -45,7 +46,8 @@ std::multimap<Rank, OfRank> processes_by_rank(ViewReader& reader, WorldId world)
   for (const auto& row :
        reader.inquiry.ask("SELECT rank, id, leaf FROM process WHERE rank IS NOT NULL AND world = " +
                           std::to_string(raw(world)))) {
-    processes.emplace(id_of<Rank>(row[0]), OfRank{integer_of(row[1]), integer_of(row[2])});
+    processes.emplace(id_of<Rank>(row[0]),
+                      OfRank{id_of<ProcessKey>(row[1]), id_of<LeafId>(row[2])});
   }
   return processes;
 }
@@ -55,17 +57,17 @@ std::multimap<Rank, OfRank> processes_by_rank(ViewReader& reader, WorldId world)
 class ClocksApart {
  public:
   ClocksApart(ViewReader& reader, WorldId world) {
-    std::map<std::int64_t, Nanos> errors;  // By leaf.
+    std::map<LeafId, Nanos> errors;
     for (const auto& row :
          reader.inquiry.ask("SELECT leaf, max(error_ns) FROM clock GROUP BY leaf")) {
       const Nanos error = std::clamp<Nanos>(time_of(row[1]), 0, kSecond);
-      errors[integer_of(row[0])] = error;
+      errors[id_of<LeafId>(row[0])] = error;
       max_ = std::max(max_, error);
     }
     for (const auto& row :
          reader.inquiry.ask("SELECT rank, leaf FROM process WHERE rank IS NOT NULL AND world = " +
                             std::to_string(raw(world)))) {
-      const auto error = errors.find(integer_of(row[1]));
+      const auto error = errors.find(id_of<LeafId>(row[1]));
       errors_[id_of<Rank>(row[0])] = error == errors.end() ? max_ : error->second;
     }
   }
@@ -116,7 +118,7 @@ class CallReader {
   }
   void pair_messages() { has_messages_ = true; }
 
-  void read(std::int64_t process, const Member& member, const std::string& condition) {
+  void read(ProcessKey process, const Member& member, const std::string& condition) {
     SampledCalls sampled;
     reads_.read(process, condition + " ORDER BY begin_ns", [&](const wire::Event& event) {
       if (densities_) add_density(event, member, sampled);
@@ -215,7 +217,7 @@ class CallReader {
     found_.erase(last, found_.end());
   }
 
-  bool posts(const wire::Event& event, std::int64_t leaf) {
+  bool posts(const wire::Event& event, LeafId leaf) {
     constexpr std::uint8_t kEnds = wire::kEventSend | wire::kEventReceive;
     if (event.request == 0 || (event.flags & kEnds) != 0) return false;
     const auto& function = reader_.function(reads_.function_of(event, leaf));
@@ -225,13 +227,13 @@ class CallReader {
   // The record of sampled calls in the range may be after the range.
   void add_density(const wire::Event& event, const Member& member, SampledCalls& sampled) {
     if (event.kind == wire::kKindCompletion) return;
-    const std::int64_t function = reads_.function_of(event, member.leaf);
+    const FunctionKey function = reads_.function_of(event, member.leaf);
     const std::string& function_class = class_of(function);
     densities_->add(rows_.of(member.rank), function_class, event.begin_ns, event.end_ns);
     densities_->add(rows_.of(member.rank), function_class, sampled.take(event, function));
   }
 
-  const std::string& class_of(std::int64_t function) {
+  const std::string& class_of(FunctionKey function) {
     const auto [found, is_new] = classes_.try_emplace(function);
     if (is_new) found->second = reader_.function(function).function_class;
     return found->second;
@@ -294,15 +296,16 @@ class CallReader {
   MessagePairs pairs_;
   RankRows rows_;
   std::optional<DensitySums> densities_;
-  std::unordered_map<std::int64_t, std::string> classes_;  // By function.
+  std::unordered_map<FunctionKey, std::string> classes_;
 };
 
 /// Replaces the longest windows by their calls if these are recorded. Opens only the chunks around
 /// these windows: no other chunk can have a longer call. A call is in the window in which it ended,
 /// or in the next window if the agent was late. Removes calls from `open` that have ended.
-std::vector<Timeline::LongCall> find_longest(
-    ViewReader& reader, const Slots& range, const std::unordered_map<std::int64_t, Member>& members,
-    const std::vector<LongWindow>& windows, std::vector<CallUnderWay>& open) {
+std::vector<Timeline::LongCall> find_longest(ViewReader& reader, const Slots& range,
+                                             const std::unordered_map<ProcessKey, Member>& members,
+                                             const std::vector<LongWindow>& windows,
+                                             std::vector<CallUnderWay>& open) {
   CallReader reads(reader, range, kLongestCalls);
   for (const LongWindow& window : windows) {
     const auto member = members.find(window.process);
@@ -346,7 +349,7 @@ class TimelineReader {
     if (!reader_.ok()) return;
     members_ = reader_.members(world, rows);
     // In the order of ranks, so that each answer keeps the same of several equal calls.
-    std::map<std::pair<Rank, std::int64_t>, Member> in_order;
+    std::map<std::pair<Rank, ProcessKey>, Member> in_order;
     for (const auto& [id, member] : members_) in_order[{member.rank, id}] = member;
 
     const std::string condition = meeting(range_.begin_ns, range_.end_ns);
@@ -391,7 +394,7 @@ class TimelineReader {
   const TimelineQuery& query_;
   Timeline& timeline_;
   Slots range_;
-  std::unordered_map<std::int64_t, Member> members_;
+  std::unordered_map<ProcessKey, Member> members_;
   std::vector<CallUnderWay> open_;
   bool any_ = false;  // Any call of the run is recorded.
 };

@@ -59,13 +59,13 @@ struct WaitAnalysis::State final : MessageSink, CollectiveMatcher::Sink {
 
   // ---- events ----
 
-  void add(ProcessIndex index, std::uint32_t function, const wire::Event& event);
-  std::uint64_t open(ProcessIndex index, std::uint32_t function, const wire::Event& event);
+  void add(ProcessIndex index, FunctionIndex function, const wire::Event& event);
+  std::uint64_t open(ProcessIndex index, FunctionIndex function, const wire::Event& event);
   void add_completion(ProcessIndex index, const wire::Event& event);
-  void add_collective(ProcessIndex index, std::uint32_t function, const wire::Event& event);
-  void post_collective(ProcessIndex index, std::uint32_t function, const wire::Event& event);
-  void post_message(ProcessIndex index, std::uint32_t function, const wire::Event& event);
-  void add_call(ProcessIndex index, std::uint32_t function, CallRole role,
+  void add_collective(ProcessIndex index, FunctionIndex function, const wire::Event& event);
+  void post_collective(ProcessIndex index, FunctionIndex function, const wire::Event& event);
+  void post_message(ProcessIndex index, FunctionIndex function, const wire::Event& event);
+  void add_call(ProcessIndex index, FunctionIndex function, CallRole role,
                 const wire::Event& event);
   void add_probe(ProcessIndex index, std::uint64_t number, const wire::Event& event);
   std::uint64_t& gathering_of(ProcessIndex index, ThreadIndex thread);
@@ -117,8 +117,8 @@ struct WaitAnalysis::State final : MessageSink, CollectiveMatcher::Sink {
   MessageMatcher messages{*this};
   CollectiveMatcher collectives{*this};
   WaitCauses causes;
-  Slots<OpenCall> calls;
-  Slots<Request> requests;
+  NumberedObjects<OpenCall> calls;
+  NumberedObjects<Request> requests;
   std::vector<WaitSpan> spans;
   std::size_t until_batch = kWaitBatch;
 };

@@ -26,7 +26,7 @@ struct Reason {
 struct OpenCall {
   Nanos begin_ns = 0, end_ns = 0;
   ThreadOf thread;
-  std::uint32_t function = 0;
+  FunctionIndex function{};
   std::uint32_t calls = 1;
   std::uint32_t pending = 0;  // Messages, collectives and requests that are not decided.
   bool is_gathering = false;  // Its completions may follow.
@@ -74,7 +74,7 @@ struct Request {
 /// for no object, also if its place is used again. Numbers are below 2^63, and never 0. Not
 /// thread-safe.
 template <typename Of>
-class Slots {
+class NumberedObjects {
  public:
   std::uint64_t open() {
     if (free_.empty()) {

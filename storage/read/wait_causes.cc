@@ -16,14 +16,14 @@ constexpr Rank kManyRanks{std::numeric_limits<std::uint32_t>::max()};
 std::size_t WaitCauses::RowHash::operator()(const RowKey& key) const noexcept {
   std::uint64_t mixed =
       (std::uint64_t{raw(key.rank)} << 32 | raw(key.cause)) * 0x9e3779b97f4a7c15ull;
-  mixed ^= mixed >> 29 ^ (std::uint64_t{raw(key.root)} << 32 | key.function);
+  mixed ^= mixed >> 29 ^ (std::uint64_t{raw(key.root)} << 32 | raw(key.function));
   mixed *= 0xbf58476d1ce4e5b9ull;
   mixed ^=
       mixed >> 32 ^ (std::uint64_t{raw(key.world)} << 8 | static_cast<std::uint64_t>(key.kind));
   return static_cast<std::size_t>(mixed * 0x94d049bb133111ebull >> 16);
 }
 
-void WaitCauses::add(ThreadOf waiting, std::uint32_t function, Nanos end_ns,
+void WaitCauses::add(ThreadOf waiting, FunctionIndex function, Nanos end_ns,
                      const std::vector<WaitSpan>& spans) {
   if (spans.empty()) return;
   waits_.push_back({waiting, function, static_cast<std::uint32_t>(spans.size()), spans_.size(),
@@ -47,7 +47,7 @@ void WaitCauses::follow(Nanos known) {
     const auto forced = due;
     due += static_cast<std::ptrdiff_t>(left - max_kept_ / 2);
     std::for_each(forced, due, [this](const Wait& wait) {
-      Nanos& sum = unfollowed_[processes_[wait.thread.process].world];
+      Nanos& sum = unfollowed_[processes_[raw(wait.thread.process)].world];
       sum = saturating_add(sum, saturating_subtract(wait.end_ns, wait.begin_ns));
     });
   }
@@ -81,13 +81,13 @@ void WaitCauses::follow_one(const Wait& wait) {
 // The parts of the span in which the cause waited have the root cause of that wait. In the rest the
 // cause is the root cause.
 void WaitCauses::follow_span(const Wait& wait, const WaitSpan& span, History& own) {
-  const Rank cause = processes_[span.cause.process].rank;
+  const Rank cause = processes_[raw(span.cause.process)].rank;
   Nanos at = span.begin_ns;
   const auto found = histories_.find(span.cause);
   if (found != histories_.end() && !(span.cause == wait.thread)) {
     const History& history = found->second;
     if (at < history.cut_at) {
-      unfollowed_[processes_[wait.thread.process].world] +=
+      unfollowed_[processes_[raw(wait.thread.process)].world] +=
           std::min(span.end_ns, history.cut_at) - at;
     }
     auto part = std::upper_bound(history.parts.begin() + static_cast<std::ptrdiff_t>(history.first),
@@ -106,8 +106,8 @@ void WaitCauses::follow_span(const Wait& wait, const WaitSpan& span, History& ow
 void WaitCauses::add_part(const Wait& wait, const WaitSpan& span, Nanos begin, Nanos end, Rank root,
                           History& own) {
   if (begin >= end) return;
-  const Process& process = processes_[wait.thread.process];
-  const Rank cause = processes_[span.cause.process].rank;
+  const Process& process = processes_[raw(wait.thread.process)];
+  const Rank cause = processes_[raw(span.cause.process)].rank;
   // Only clocks that differ can make a circle. A rank is not the cause of its own wait.
   if (root == process.rank) root = cause;
   RowKey key{process.world, process.rank, cause, root, wait.function, span.kind};
@@ -163,7 +163,7 @@ std::vector<WaitState> WaitCauses::rows(const std::vector<WaitFunction>& functio
       row.root_rank = key.root;
     }
     row.kind = key.kind;
-    row.function = functions[key.function].name;
+    row.function = functions[raw(key.function)].name;
     row.time_ns = sum.time_ns;
     row.calls = sum.calls;
   }

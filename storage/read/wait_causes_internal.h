@@ -16,7 +16,7 @@ namespace xylem::storage {
 
 /// A thread of a process.
 struct ThreadOf {
-  ProcessIndex process = 0;
+  ProcessIndex process{};
   ThreadIndex thread{};
   bool operator==(const ThreadOf&) const = default;
 };
@@ -47,7 +47,7 @@ class WaitCauses {
 
   /// A call that ended at `end_ns` has waited. The spans do not overlap and are in the order of
   /// time.
-  void add(ThreadOf waiting, std::uint32_t function, Nanos end_ns,
+  void add(ThreadOf waiting, FunctionIndex function, Nanos end_ns,
            const std::vector<WaitSpan>& spans);
 
   /// All waits that begin before `known` have been added. Follows those that end by then, and
@@ -67,7 +67,7 @@ class WaitCauses {
 
   struct Wait {
     ThreadOf thread;
-    std::uint32_t function = 0;
+    FunctionIndex function{};
     std::uint32_t count = 0;  // Of spans.
     std::size_t first = 0;
     Nanos begin_ns = 0, end_ns = 0;
@@ -85,7 +85,7 @@ class WaitCauses {
   struct RowKey {
     WorldId world{};
     Rank rank{}, cause{}, root{};
-    std::uint32_t function = 0;
+    FunctionIndex function{};
     WaitKind kind{};
     bool operator==(const RowKey&) const = default;
   };
@@ -99,7 +99,7 @@ class WaitCauses {
   };
   struct ThreadHash {
     std::size_t operator()(const ThreadOf& of) const noexcept {
-      return std::hash<std::uint64_t>()(std::uint64_t{of.process} << 32 | raw(of.thread));
+      return std::hash<std::uint64_t>()(std::uint64_t{raw(of.process)} << 32 | raw(of.thread));
     }
   };
 

@@ -40,7 +40,7 @@ WaitAnalysis::State::State(std::vector<WaitFunction> of) : functions(std::move(o
 // ---- events ----
 
 std::uint64_t& WaitAnalysis::State::gathering_of(ProcessIndex index, ThreadIndex thread) {
-  auto& gathering = processes[index].gathering;
+  auto& gathering = processes[raw(index)].gathering;
   const std::uint32_t slot = raw(thread_of(index, thread).thread);
   if (slot >= gathering.size()) gathering.resize(slot + 1);
   return gathering[slot];
@@ -56,7 +56,7 @@ void WaitAnalysis::State::end_gathering(std::uint64_t& number) {
   settle_if_decided(ended, *call);
 }
 
-std::uint64_t WaitAnalysis::State::open(ProcessIndex index, std::uint32_t function,
+std::uint64_t WaitAnalysis::State::open(ProcessIndex index, FunctionIndex function,
                                         const wire::Event& event) {
   const std::uint64_t number = calls.open();
   OpenCall& call = *calls.find(number);
@@ -68,14 +68,14 @@ std::uint64_t WaitAnalysis::State::open(ProcessIndex index, std::uint32_t functi
   return number;
 }
 
-void WaitAnalysis::State::add(ProcessIndex index, std::uint32_t function,
+void WaitAnalysis::State::add(ProcessIndex index, FunctionIndex function,
                               const wire::Event& event) {
   if (event.kind == wire::kKindCompletion) {
     add_completion(index, event);
   } else if (event.kind == wire::kKindMpi) {
     if (auto& gathering = gathering_of(index, event.thread); gathering != 0)
       end_gathering(gathering);
-    const CallRole role = functions[function].role;
+    const CallRole role = functions[raw(function)].role;
     const bool is_message = sends(event) || receives(event);
     if (!is_message && (is_collective(role) || is_numbered(event))) {
       add_collective(index, function, event);
@@ -91,10 +91,10 @@ void WaitAnalysis::State::add(ProcessIndex index, std::uint32_t function,
   }
 }
 
-void WaitAnalysis::State::post_message(ProcessIndex index, std::uint32_t function,
+void WaitAnalysis::State::post_message(ProcessIndex index, FunctionIndex function,
                                        const wire::Event& event) {
   std::uint64_t number = 0;
-  if (!sends(event) || event.request == 0 || is_untracked[function]) {
+  if (!sends(event) || event.request == 0 || is_untracked[raw(function)]) {
     forget(index, event.request);
   } else {
     number = track(index, event);
@@ -103,7 +103,7 @@ void WaitAnalysis::State::post_message(ProcessIndex index, std::uint32_t functio
     request.bytes = event.bytes;
     request.destination = *rank_of(event.peer);
   }
-  messages.add(index, event, functions[function].role == CallRole::kPost, number);
+  messages.add(index, event, functions[raw(function)].role == CallRole::kPost, number);
 }
 
 void WaitAnalysis::State::add_completion(ProcessIndex index, const wire::Event& event) {
@@ -118,7 +118,7 @@ void WaitAnalysis::State::add_completion(ProcessIndex index, const wire::Event& 
   messages.add(index, event, false, is_of_call ? number : 0);
 }
 
-void WaitAnalysis::State::add_call(ProcessIndex index, std::uint32_t function, CallRole role,
+void WaitAnalysis::State::add_call(ProcessIndex index, FunctionIndex function, CallRole role,
                                    const wire::Event& event) {
   const std::uint64_t number = open(index, function, event);
   OpenCall& call = *calls.find(number);
@@ -137,8 +137,8 @@ void WaitAnalysis::State::add_call(ProcessIndex index, std::uint32_t function, C
   if (role == CallRole::kProbe) return add_probe(index, number, event);
   if (role == CallRole::kWaitSeveral) return consider_requests(index, number);
   if (call.is_gathering) return;
-  const auto posted = processes[index].requests.find(event.request);
-  if (role != CallRole::kWait || posted == processes[index].requests.end())
+  const auto posted = processes[raw(index)].requests.find(event.request);
+  if (role != CallRole::kWait || posted == processes[raw(index)].requests.end())
     return lack(number, NotAnalysed::kNotCovered);
   const std::uint64_t request = posted->second;
   wait_for(number, request);
@@ -153,7 +153,7 @@ void WaitAnalysis::State::add_probe(ProcessIndex index, std::uint64_t number,
   if (!source) return lack(number, NotAnalysed::kNotCovered);
   OpenCall& call = *calls.find(number);
   ++call.pending;
-  auto& probes = processes[index].probes;
+  auto& probes = processes[raw(index)].probes;
   probes.push_back({number, call.end_ns, event.comm, *source, event.tag});
   if (probes.size() <= kMaxProbes) return;
   const std::uint64_t oldest = probes.front().call;
@@ -161,11 +161,12 @@ void WaitAnalysis::State::add_probe(ProcessIndex index, std::uint64_t number,
   give(oldest, {}, NotAnalysed::kMissing);
 }
 
-void WaitAnalysis::State::add_collective(ProcessIndex index, std::uint32_t function,
+void WaitAnalysis::State::add_collective(ProcessIndex index, FunctionIndex function,
                                          const wire::Event& event) {
-  const CallRole role = functions[function].role;
+  const CallRole role = functions[raw(function)].role;
   if (!is_collective(role)) {
-    if (is_collective(collective_roles[function])) return post_collective(index, function, event);
+    if (is_collective(collective_roles[raw(function)]))
+      return post_collective(index, function, event);
     forget(index, event.request);
     collectives.arrive(index, event.comm, event.number,
                        nullptr);  // Its number counts, and its time.
@@ -182,7 +183,7 @@ void WaitAnalysis::State::add_collective(ProcessIndex index, std::uint32_t funct
     give(number, {}, NotAnalysed::kMissing);
 }
 
-void WaitAnalysis::State::post_collective(ProcessIndex index, std::uint32_t function,
+void WaitAnalysis::State::post_collective(ProcessIndex index, FunctionIndex function,
                                           const wire::Event& event) {
   if (event.request == 0) {
     collectives.arrive(index, event.comm, event.number, nullptr);
@@ -203,14 +204,14 @@ std::uint64_t WaitAnalysis::State::track(ProcessIndex index, const wire::Event& 
   const std::uint64_t number = requests.open() | kRequestMark;
   Request& request = *requests.find(number & ~kRequestMark);
   request.thread = thread_of(index, event.thread);
-  const auto [place, is_new] = processes[index].requests.try_emplace(event.request, number);
+  const auto [place, is_new] = processes[raw(index)].requests.try_emplace(event.request, number);
   if (!is_new) untrack(std::exchange(place->second, number));
   return number;
 }
 
 /// From now on, the handle stands for no request.
 void WaitAnalysis::State::forget(ProcessIndex index, std::uint64_t handle) {
-  auto& by_handle = processes[index].requests;
+  auto& by_handle = processes[raw(index)].requests;
   const auto found = by_handle.find(handle);
   if (found == by_handle.end()) return;
   const std::uint64_t number = found->second;
@@ -241,7 +242,7 @@ void WaitAnalysis::State::wait_for(std::uint64_t call_number, std::uint64_t requ
 /// The record does not say which requests the call has completed, if they do not receive. It may
 /// have waited for those of its thread.
 void WaitAnalysis::State::consider_requests(ProcessIndex index, std::uint64_t call_number) {
-  const auto& by_handle = processes[index].requests;
+  const auto& by_handle = processes[raw(index)].requests;
   if (by_handle.empty() || by_handle.size() > kMaxConsidered) return;
   OpenCall& call = *calls.find(call_number);
   for (const auto& [handle, number] : by_handle) {
@@ -256,7 +257,7 @@ void WaitAnalysis::State::consider_requests(ProcessIndex index, std::uint64_t ca
 }
 
 void WaitAnalysis::State::apply(OpenCall& call, const Request& request) const {
-  const bool is_sure = functions[call.function].role == CallRole::kWait;
+  const bool is_sure = functions[raw(call.function)].role == CallRole::kWait;
   if (request.lacks) {
     (is_sure ? call.lacks : call.guess_lacks) = request.lacks;
     return;

@@ -72,15 +72,15 @@ void WaitAnalysis::State::give_receiver(const MessageHalf& send, const MessageHa
   const OpenCall* const call = calls.find(send.call);
   if (call == nullptr) return give(send.call, late_receiver);
   // An MPI_Sendrecv may return after the post because of its receive.
-  const bool may_wait =
-      functions[call->function].role != CallRole::kSendReceive || send.bytes >= kSurelyBuffered;
+  const bool may_wait = functions[raw(call->function)].role != CallRole::kSendReceive ||
+                        send.bytes >= kSurelyBuffered;
   const bool is_waiting = may_wait && *receive.posted_ns <= call->end_ns;
   give(send.call, is_waiting ? std::optional(late_receiver) : std::nullopt);
 }
 
 void WaitAnalysis::State::give_to_probes(const MessageHalf& receive, std::optional<Reason> reason,
                                          std::optional<NotAnalysed> lacks) {
-  auto& probes = processes[receive.process].probes;
+  auto& probes = processes[raw(receive.process)].probes;
   if (probes.empty() || !receive.posted_ns) return;
   for (std::size_t at = 0; at < probes.size();) {
     const Probe probe = probes[at];
@@ -115,11 +115,11 @@ void WaitAnalysis::State::collective(const std::vector<Arrival>& arrivals, bool 
 }
 
 void WaitAnalysis::State::explain(const std::vector<Arrival>& arrivals) {
-  const CallRole role = collective_roles[arrivals.front().function];
+  const CallRole role = collective_roles[raw(arrivals.front().function)];
   if (role != CallRole::kSynchronising) return explain_root(arrivals, role);
   // Of several ranks that arrived last, the lowest.
   const Arrival& last = *std::ranges::max_element(arrivals, {}, [this](const Arrival& arrival) {
-    return std::pair(arrival.begin_ns, ~raw(processes[arrival.thread.process].rank));
+    return std::pair(arrival.begin_ns, ~raw(processes[raw(arrival.thread.process)].rank));
   });
   const Reason reason{last.begin_ns, last.thread, WaitKind::kWaitAtCollective};
   for (const Arrival& arrival : arrivals) {
@@ -131,7 +131,7 @@ void WaitAnalysis::State::explain_root(const std::vector<Arrival>& arrivals, Cal
   const Arrival* root = nullptr;
   const Arrival* last = nullptr;  // Of the others.
   for (const Arrival& arrival : arrivals) {
-    if (arrival.root == processes[arrival.thread.process].rank) {
+    if (arrival.root == processes[raw(arrival.thread.process)].rank) {
       root = &arrival;
     } else if (last == nullptr || std::pair(arrival.begin_ns, last->thread.process) >
                                       std::pair(last->begin_ns, arrival.thread.process)) {
@@ -152,7 +152,7 @@ void WaitAnalysis::State::explain_root(const std::vector<Arrival>& arrivals, Cal
 }
 
 void WaitAnalysis::State::settle(std::uint64_t number, OpenCall& call) {
-  WaitCoverage& coverage = coverages[processes[call.thread.process].coverage];
+  WaitCoverage& coverage = coverages[processes[raw(call.thread.process)].coverage];
   const Nanos duration = saturating_subtract(call.end_ns, call.begin_ns);
   if (!call.has_payload && !call.lacks) call.lacks = call.guess_lacks;
   const auto count = [&](WaitCoverage::Part& part) {
@@ -188,7 +188,7 @@ void WaitAnalysis::State::settle(std::uint64_t number, OpenCall& call) {
 bool WaitAnalysis::State::is_surely_buffered(WorldId world, const OpenCall& call,
                                              Rank destination) const {
   const auto receiver = messages.find(world, destination);
-  return receiver && saturating_add(call.end_ns, kClockSlack) < promised[*receiver] &&
+  return receiver && saturating_add(call.end_ns, kClockSlack) < promised[raw(*receiver)] &&
          !messages.has_posted(*receiver, call.begin_ns, call.end_ns);
 }
 
@@ -196,8 +196,8 @@ void WaitAnalysis::State::settle_buffered_sends() {
   const Nanos all_promised = promised.empty() ? kNever : std::ranges::min(promised);
   calls.for_each([&](std::uint64_t number, OpenCall& call) {
     if (call.is_gathering || call.pending == 0) return;
-    const WorldId world = processes[call.thread.process].world;
-    const CallRole role = functions[call.function].role;
+    const WorldId world = processes[raw(call.thread.process)].world;
+    const CallRole role = functions[raw(call.function)].role;
     if (role == CallRole::kBlockingSend && call.sends && call.pending == 1) {
       if (is_surely_buffered(world, call, call.destination)) settle(number, call);
       return;
@@ -249,21 +249,22 @@ void WaitAnalysis::expect_threads(ProcessIndex process) {
 }
 
 void WaitAnalysis::add_member(ProcessIndex process, CommId comm) {
-  state_->collectives.add_member(state_->processes[process].world, comm, process);
+  state_->collectives.add_member(state_->processes[raw(process)].world, comm, process);
 }
 
 void WaitAnalysis::expect_ranks(WorldId world, std::uint64_t ranks) {
   state_->collectives.expect(world, kCommWorld, ranks);
 }
 
-void WaitAnalysis::add(ProcessIndex process, std::uint32_t function, const wire::Event& event) {
+void WaitAnalysis::add(ProcessIndex process, FunctionIndex function, const wire::Event& event) {
   state_->add(process, function, event);
 }
 
 // The completions of a call begin with the call.
 void WaitAnalysis::promise(ProcessIndex process, Nanos begin) {
-  state_->promised[process] = std::max(state_->promised[process], begin);
-  for (std::uint64_t& number : state_->processes[process].gathering) {
+  Nanos& promised = state_->promised[raw(process)];
+  promised = std::max(promised, begin);
+  for (std::uint64_t& number : state_->processes[raw(process)].gathering) {
     const OpenCall* const call = state_->calls.find(number);
     if (call != nullptr && call->begin_ns < begin) state_->end_gathering(number);
   }
@@ -276,7 +277,7 @@ void WaitAnalysis::end(ProcessIndex process) {
 }
 
 WaitStates WaitAnalysis::finish() {
-  for (ProcessIndex i = 0; i < state_->processes.size(); ++i) end(i);
+  for (std::uint32_t i = 0; i < state_->processes.size(); ++i) end(ProcessIndex{i});
   state_->messages.finish();
   for (State::Process& process : state_->processes) {  // Their messages were never received.
     const auto probes = std::exchange(process.probes, {});

@@ -144,6 +144,10 @@ struct WaitFunction {
   CallRole role = CallRole::kOther;
 };
 
+/// The index of a WaitFunction in the list of an analysis. It is not the FunctionId of an event:
+/// that may stand for different functions on different leaves.
+enum class FunctionIndex : std::uint32_t {};
+
 /// Computes the wait states of a run from its events.
 ///
 /// First add all processes, their threads and communicators. Then add events: those of a process in
@@ -178,8 +182,7 @@ class WaitAnalysis {
   /// on it are then not analysed.
   void expect_ranks(WorldId world, std::uint64_t ranks);
 
-  /// `function`: an index into the functions.
-  void add(ProcessIndex process, std::uint32_t function, const wire::Event& event);
+  void add(ProcessIndex process, FunctionIndex function, const wire::Event& event);
   /// Promises that no later event of the process begins before `begin`. Promises may only grow.
   void promise(ProcessIndex process, Nanos begin);
   /// The process has no more events.

@@ -40,14 +40,16 @@ Surveyed survey(EventStream& stream, ProcessIndex process) {
       found.comms.insert(latest);
     }
   });
-  found.has_one_thread = found.has_one_thread || stream.processes()[process].has_one_thread;
+  found.has_one_thread = found.has_one_thread || stream.processes()[raw(process)].has_one_thread;
   return found;
 }
 
 /// Calls `promise(process, horizon)` for all processes.
 template <typename Promise>
 void promise_all(const EventStream& stream, Promise promise) {
-  for (ProcessIndex i = 0; i < stream.processes().size(); ++i) promise(i, stream.horizon(i));
+  for (std::uint32_t i = 0; i < stream.processes().size(); ++i) {
+    promise(ProcessIndex{i}, stream.horizon(ProcessIndex{i}));
+  }
 }
 
 // ---- message ----
@@ -55,10 +57,10 @@ void promise_all(const EventStream& stream, Promise promise) {
 class MessageRows final : public RowSource, MessageSink {
  public:
   explicit MessageRows(Connection& connection) : connection_(connection), stream_(connection) {
-    for (ProcessIndex i = 0; i < stream_.processes().size(); ++i) {
-      const EventStream::Process& process = stream_.processes()[i];
-      matcher_.add_process(process.world, process.rank);
-      if (!process.has_one_thread && !survey(stream_, i).has_one_thread) matcher_.expect_threads(i);
+    for (const EventStream::Process& process : stream_.processes()) {
+      const ProcessIndex index = matcher_.add_process(process.world, process.rank);
+      if (process.has_one_thread || survey(stream_, index).has_one_thread) continue;
+      matcher_.expect_threads(index);
     }
   }
 
@@ -83,7 +85,7 @@ class MessageRows final : public RowSource, MessageSink {
       is_over_ = true;
       return;
     }
-    const bool posts = stream_.functions()[item.function].role == CallRole::kPost;
+    const bool posts = stream_.functions()[raw(item.function)].role == CallRole::kPost;
     matcher_.add(item.process, *item.event, posts);
     if (++events_ % kEventsOfPromise == 0) {
       promise_all(stream_, [this](ProcessIndex i, Nanos time) { matcher_.promise(i, time); });
@@ -148,12 +150,11 @@ class MessageTable final : public RowTable {
 WaitStates analyse(Connection& connection) {
   EventStream stream(connection);
   WaitAnalysis analysis(stream.functions());
-  for (ProcessIndex i = 0; i < stream.processes().size(); ++i) {
-    const EventStream::Process& process = stream.processes()[i];
-    analysis.add_process(process.world, process.rank);
-    const Surveyed surveyed = survey(stream, i);
-    for (const CommId comm : surveyed.comms) analysis.add_member(i, comm);
-    if (!surveyed.has_one_thread) analysis.expect_threads(i);
+  for (const EventStream::Process& process : stream.processes()) {
+    const ProcessIndex index = analysis.add_process(process.world, process.rank);
+    const Surveyed surveyed = survey(stream, index);
+    for (const CommId comm : surveyed.comms) analysis.add_member(index, comm);
+    if (!surveyed.has_one_thread) analysis.expect_threads(index);
   }
   Statement worlds(connection, "SELECT id, size FROM world");
   for (bool more = worlds.first(); more; more = worlds.next()) {

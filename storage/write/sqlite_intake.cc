@@ -135,8 +135,8 @@ PutOutcome SqliteIntake::put_by_sources(const wire::Packet& packet) {
 PutOutcome SqliteIntake::put_chunk(const wire::Packet& packet) {
   const wire::PacketId& id = packet.id;
   const LeafId leaf{static_cast<std::uint32_t>(id.sources.intervals().front().first)};
-  const ProcessId process = process_of(leaf, id.lane);
-  const auto owner = static_cast<std::int64_t>(process);
+  const ProcessKey process = process_of(leaf, id.lane);
+  const auto owner = raw(process);
   const IntervalSet known = chunk_.seen.near(owner, id.wave, id.wave_end);
   PutOutcome outcome = judge_range(id, known);
   if (outcome.kind != PutOutcome::Kind::kStored) return outcome;
@@ -171,7 +171,7 @@ void SqliteIntake::store_registration(LeafId leaf, const wire::Registration& reg
 
 void SqliteIntake::store_function(LeafId leaf, const wire::FunctionRow& row) {
   if (!registration_.function_name.first(row.id)) {
-    add_function(raw(row.id), row);
+    add_function(key_of(row.id), row);
     return;
   }
   const std::string known = registration_.function_name.text(0);
@@ -180,25 +180,25 @@ void SqliteIntake::store_function(LeafId leaf, const wire::FunctionRow& row) {
   // Two leaves use the same number for two functions. The function of this leaf gets another number
   // here.
   if (!registration_.alias.first(leaf, row.id, row.name)) return;
-  const std::int64_t number = registration_.alias.integer(0);
+  const FunctionKey key{registration_.alias.integer(0)};
   registration_.alias.reset();
-  const bool named = registration_.function_name.first(number);
+  const bool named = registration_.function_name.first(key);
   registration_.function_name.reset();
-  if (!named) add_function(number, row);
+  if (!named) add_function(key, row);
 }
 
 // Summaries count the waiting only of functions whose class was known when they were made. So if a
 // waiting function comes later, they are made again.
-void SqliteIntake::add_function(std::int64_t number, const wire::FunctionRow& row) {
+void SqliteIntake::add_function(FunctionKey key, const wire::FunctionRow& row) {
   const char* const kind = wire::function_class_name(row.function_class);
-  registration_.function.run(number, row.name, kind);
-  if (!is_waiting(row.name, kind) || !registration_.has_windows.first(number)) return;
+  registration_.function.run(key, row.name, kind);
+  if (!is_waiting(row.name, kind) || !registration_.has_windows.first(key)) return;
   registration_.has_windows.reset();
   summaries_.forget();
 }
 
 void SqliteIntake::store_process(LeafId leaf, const wire::ProcessRow& row) {
-  const ProcessId process = process_of(leaf, row.lane);
+  const ProcessKey process = process_of(leaf, row.lane);
   registration_.process.run(process, row.pid, row.program, row.mpi_library, row.clock,
                             row.unwatched);
   if (!row.initialised) return;
@@ -236,7 +236,7 @@ void SqliteIntake::store_window(std::uint64_t wave, const wire::ProfileWindow& w
 }
 
 void SqliteIntake::store_profile_rows(const wire::ProfileWindow& window) {
-  ProcessId process{};
+  ProcessKey process{};
   std::uint64_t calls = 0;
   bool has_rows = false;  // Rows without calls have time of calls that have not ended.
   const auto count_stored = [&] {
@@ -245,15 +245,15 @@ void SqliteIntake::store_profile_rows(const wire::ProfileWindow& window) {
     has_rows = false;
   };
   for (const wire::ProfileRow& row : window.rows) {
-    const ProcessId next = process_of(row.leaf, row.lane);
+    const ProcessKey next = process_of(row.leaf, row.lane);
     if (next != process) count_stored();
     process = next;
     has_rows = true;
     calls += row.calls;
-    const std::int64_t function = function_of(row.leaf, row.function);
+    const FunctionKey function = function_of(row.leaf, row.function);
     window_.row.run(process, function, window.begin_ns, window.end_ns, row.calls, row.time_ns,
                     row.min_ns, row.max_ns, row.bytes, row.estimated, row.histogram.to_bytes());
-    alerts_.note_row(raw(process), window.begin_ns, window.end_ns, row, function);
+    alerts_.note_row(process, window.begin_ns, window.end_ns, row, function);
     window_.function_sum.run(process, function, row.calls, row.time_ns, row.min_ns, row.max_ns,
                              row.bytes, row.estimated);
   }
@@ -264,8 +264,8 @@ void SqliteIntake::store_profile_rows(const wire::ProfileWindow& window) {
 // Time that passed in windows that are stored already. It is a row of its own in its window.
 void SqliteIntake::store_earlier_rows(const wire::ProfileWindow& window) {
   for (const wire::EarlierRow& row : window.earlier) {
-    const ProcessId process = process_of(row.leaf, row.lane);
-    const std::int64_t function = function_of(row.leaf, row.function);
+    const ProcessKey process = process_of(row.leaf, row.lane);
+    const FunctionKey function = function_of(row.leaf, row.function);
     window_.row.run(process, function, row.begin_ns, row.end_ns, 0, row.time_ns, 0, 0, 0,
                     row.estimated, wire::Bytes{});
     window_.function_sum.run(process, function, 0, row.time_ns, 0, 0, 0, row.estimated);
@@ -273,20 +273,20 @@ void SqliteIntake::store_earlier_rows(const wire::ProfileWindow& window) {
     wire::ProfileRow time;
     time.leaf = row.leaf;
     time.time_ns = row.time_ns;
-    alerts_.note_row(raw(process), row.begin_ns, row.end_ns, time, function);
+    alerts_.note_row(process, row.begin_ns, row.end_ns, time, function);
     summaries_.note_rows(row.begin_ns, 1);
   }
 }
 
 void SqliteIntake::store_account(std::uint64_t wave, const wire::AccountRow& row) {
-  const ProcessId process = process_of(row.leaf, row.lane);
+  const ProcessKey process = process_of(row.leaf, row.lane);
   const bool newest = window_.account.first(
       process, wave, row.captured, row.lost, row.windowed, row.events, row.event_calls, row.ended,
       row.lost_messages, row.lost_message_bytes, row.lost_receives, row.untracked_receives,
       row.since_ns, row.until_ns, row.threads);
   if (!newest) return;
   window_.account.reset();
-  alerts_.note_account(raw(process), row);
+  alerts_.note_account(process, row);
   for (const wire::LossRow& loss : row.loss_by_function) {
     window_.ring_loss.run(process, function_of(row.leaf, loss.function), loss.calls);
   }
@@ -294,7 +294,7 @@ void SqliteIntake::store_account(std::uint64_t wave, const wire::AccountRow& row
 
 void SqliteIntake::store_chunk(const wire::Packet& packet, const wire::ChunkSummary& summary) {
   const LeafId leaf{static_cast<std::uint32_t>(packet.id.sources.intervals().front().first)};
-  const ProcessId process = process_of(leaf, packet.id.lane);
+  const ProcessKey process = process_of(leaf, packet.id.lane);
   chunk_.chunk.run(process, packet.id.wave, packet.id.wave_end, summary.begin_ns, summary.end_ns,
                    summary.events, summary.calls, packet.payload);
   chunk_.stored.run(process, summary.events, summary.calls);
@@ -308,14 +308,14 @@ void SqliteIntake::store_loss(const wire::Packet& packet, std::optional<std::uin
   if (id.sources.count() == 1) leaf = LeafId{static_cast<std::uint32_t>(first_source)};
 
   // A chunk has one process. A window has many, see store_tombstone().
-  std::optional<ProcessId> process;
+  std::optional<ProcessKey> process;
   if (leaf && id.lane != kLeafLane) process = process_of(*leaf, id.lane);
   loss_.given_up.run(id.stream, id.sources.to_string(), leaf, process, id.wave, id.wave_end, calls,
                      reason);
   if (id.stream == wire::kWindowStream) alerts_.note_given_up(leaf, calls, reason);
   if (leaf && calls && id.stream == wire::kChunkStream) {
     loss_.chunk_calls.run(*process, id.wave_end - id.wave, *calls);
-    alerts_.note_events_given_up(raw(*process), *calls, reason);
+    alerts_.note_events_given_up(*process, *calls, reason);
   }
 }
 
@@ -325,7 +325,7 @@ void SqliteIntake::store_loss(const wire::Packet& packet, std::optional<std::uin
 void SqliteIntake::store_tombstone(const wire::PacketId& id, const wire::Tombstone& tombstone) {
   std::uint64_t attributed = 0;
   for (const wire::LaneCalls& row : tombstone.lanes) {
-    const ProcessId process = process_of(row.leaf, row.lane);
+    const ProcessKey process = process_of(row.leaf, row.lane);
     loss_.process_calls.run(process, row.calls);
     if (row.calls > 0) loss_.returned.run(process, id.wave_end);
     attributed += row.calls;
@@ -337,27 +337,27 @@ void SqliteIntake::store_tombstone(const wire::PacketId& id, const wire::Tombsto
   for (const wire::AccountRow& row : tombstone.accounts) store_account(id.wave, row);
 }
 
-ProcessId SqliteIntake::process_of(LeafId leaf, Lane lane) {
+ProcessKey SqliteIntake::process_of(LeafId leaf, Lane lane) {
   if (leaf == last_leaf_ && lane == last_lane_) return last_process_;
-  std::int64_t id = 0;
+  ProcessKey process{};
   if (find_process_.first(leaf, lane)) {
-    id = find_process_.integer(0);
+    process = ProcessKey{find_process_.integer(0)};
     find_process_.reset();
   } else if (new_process_.first(leaf, lane)) {
-    id = new_process_.integer(0);
+    process = ProcessKey{new_process_.integer(0)};
     new_process_.reset();
   }
   last_leaf_ = leaf;
   last_lane_ = lane;
-  last_process_ = ProcessId{id};
+  last_process_ = process;
   return last_process_;
 }
 
-std::int64_t SqliteIntake::function_of(LeafId leaf, FunctionId function) {
-  if (!aliases_ || !window_.alias.first(leaf, function)) return raw(function);
-  const std::int64_t number = window_.alias.integer(0);
+FunctionKey SqliteIntake::function_of(LeafId leaf, FunctionId function) {
+  if (!aliases_ || !window_.alias.first(leaf, function)) return key_of(function);
+  const FunctionKey key{window_.alias.integer(0)};
   window_.alias.reset();
-  return number;
+  return key;
 }
 
 bool SqliteIntake::has_aliases() {

@@ -11,6 +11,7 @@
 
 #include "storage/alert/alert_intake_internal.h"
 #include "storage/sqlite_internal.h"
+#include "storage/table_keys_internal.h"
 #include "storage/write/intake_internal.h"
 #include "storage/write/range_ledger_internal.h"
 #include "storage/write/series_intake_internal.h"
@@ -18,9 +19,6 @@
 #include "storage/write/summarizer_internal.h"
 
 namespace xylem::storage {
-
-/// Key of the table `process`.
-enum class ProcessId : std::int64_t {};
 
 /// Writes packets through one connection, inside a transaction that the caller began. After each
 /// call the caller checks the connection's failure. If there is a failure, the outcome is invalid,
@@ -69,7 +67,7 @@ class SqliteIntake {
   void store_content(const wire::Packet& packet, const Content& content);
   void store_registration(LeafId leaf, const wire::Registration& registration);
   void store_function(LeafId leaf, const wire::FunctionRow& row);
-  void add_function(std::int64_t number, const wire::FunctionRow& row);
+  void add_function(FunctionKey key, const wire::FunctionRow& row);
   void store_process(LeafId leaf, const wire::ProcessRow& row);
   void store_window(std::uint64_t wave, const wire::ProfileWindow& window);
   void store_profile_rows(const wire::ProfileWindow& window);
@@ -80,8 +78,8 @@ class SqliteIntake {
                   const std::string& reason);
   void store_tombstone(const wire::PacketId& id, const wire::Tombstone& tombstone);
 
-  ProcessId process_of(LeafId leaf, Lane lane);
-  std::int64_t function_of(LeafId leaf, FunctionId function);
+  ProcessKey process_of(LeafId leaf, Lane lane);
+  FunctionKey function_of(LeafId leaf, FunctionId function);
   bool has_aliases();
   IntervalSet known_sources(const wire::PacketId& id);
   void remember_sources(const wire::PacketId& id, IntervalSet known);
@@ -101,7 +99,7 @@ class SqliteIntake {
   // process. Reset for each packet.
   LeafId last_leaf_ = wire::kNoLeaf;
   Lane last_lane_{};
-  ProcessId last_process_{};
+  ProcessKey last_process_{};
   bool aliases_ = false;
 };
 

@@ -25,12 +25,6 @@ constexpr Nanos kMaxNs = std::numeric_limits<Nanos>::max() / 8;
 
 Nanos bounded(std::int64_t ns) { return std::clamp<Nanos>(ns, -kMaxNs, kMaxNs); }
 
-/// Block and place in it.
-std::pair<std::int64_t, std::uint64_t> place_of(std::int64_t process) {
-  const std::int64_t block = floor_to(process, kBlockProcesses) / kBlockProcesses;
-  return {block, static_cast<std::uint64_t>(process - block * kBlockProcesses)};
-}
-
 void add_histogram(std::span<const std::byte> bytes, SparseHistogram& histogram) {
   NumberReader in(bytes);
   while (!in.at_end()) {
@@ -115,7 +109,7 @@ void Summarizer::read_waiting() {
   waiting_functions_.clear();
   for (bool more = waiting_.first(); more; more = waiting_.next()) {
     if (!is_waiting(waiting_.text(1), waiting_.text(2))) continue;
-    waiting_functions_.push_back(waiting_.integer(0));
+    waiting_functions_.push_back(FunctionKey{waiting_.integer(0)});
   }
 }
 
@@ -135,8 +129,9 @@ void Summarizer::forget() {
 
 // Adds the row that the statement is at, of the window that begins then.
 void Summarizer::add_row(Nanos begin, Batch& batch) {
-  const auto [block, process] = place_of(rows_.integer(1));
-  const std::int64_t function = rows_.integer(2);
+  const ProcessKey process{rows_.integer(1)};
+  const std::uint64_t place = place_in_block(process);
+  const FunctionKey function{rows_.integer(2)};
   CellSums one;
   one.calls = rows_.count(4);
   one.time_ns = rows_.count(5);
@@ -145,10 +140,10 @@ void Summarizer::add_row(Nanos begin, Batch& batch) {
   one.bytes = rows_.count(7);
   one.estimated = rows_.integer(8) != 0;
   if (std::ranges::binary_search(waiting_functions_, function)) one.wait_ns = one.time_ns;
-  Summary& summary = batch.of(begin, block);
+  Summary& summary = batch.of(begin, block_of(process));
   const Nanos in_slot = begin - floor_to(begin, batch.slot_ns);
-  summary.cell(process, static_cast<std::uint64_t>(in_slot / window_ns_)).merge(one);
-  SlotSums& slot = summary.slot(process, function);
+  summary.cell(place, static_cast<std::uint64_t>(in_slot / window_ns_)).merge(one);
+  SlotSums& slot = summary.slot(place, function);
   slot.calls += one.calls;
   slot.time_ns += one.time_ns;
   slot.bytes += one.bytes;
@@ -232,12 +227,12 @@ void Summarizer::sum_up_level(int level) {
         static_cast<std::uint64_t>((begin - floor_to(begin, batch.slot_ns)) / cell_ns);
     const bool good =
         decode_cells(lower_.blob(3),
-                     [&](std::uint64_t process, std::uint64_t, const CellSums& sums) {
-                       summary.cell(process, part).merge(sums);
+                     [&](std::uint64_t place, std::uint64_t, const CellSums& sums) {
+                       summary.cell(place, part).merge(sums);
                      }) &&
         decode_by_process(lower_.blob(4),
-                          [&](std::uint64_t process, std::int64_t function, const SlotSums& sums) {
-                            summary.slot(process, function).merge(sums);
+                          [&](std::uint64_t place, FunctionKey function, const SlotSums& sums) {
+                            summary.slot(place, function).merge(sums);
                           });
     if (!good) {
       connection_.fail(Error{Code::kCorrupt, connection_.name() + ": a summary is damaged"});

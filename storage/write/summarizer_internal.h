@@ -60,7 +60,7 @@ class Summarizer {
   Nanos newest_ns_ = kNever;
   /// For each level: slots that begin before this time are summed up.
   std::array<Nanos, kSummaryLevels> complete_ns_;
-  std::vector<std::int64_t> waiting_functions_;  ///< In ascending order.
+  std::vector<FunctionKey> waiting_functions_;  ///< In ascending order.
 };
 
 }  // namespace xylem::storage

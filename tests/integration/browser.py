@@ -166,7 +166,7 @@ class PageTest(WholeSystemTest):
 
     def check_troubles(self, page, expected):
         # Tests end their servers before their pages, which may be asking; that they end well is told by their exit code.
-        expected = [*expected, "ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE"]
+        expected = [*expected, "ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE"]
         if page.is_open:
             self.assertEqual([one for one in page.troubles()
                               if not any(re.search(pattern, one) for pattern in expected)], [])

@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 
 constexpr Nanos kWindow = 100 * kMillisecond;
 constexpr LeafId kRecordingLeaf{7};
-constexpr std::uint16_t kSend = 0, kReceive = 1, kReduce = 2;
+constexpr FunctionId kSend{0}, kReceive{1}, kReduce{2};
 
 EventSourceOptions options_of(std::uint32_t ranks) {
   EventSourceOptions options;
@@ -42,7 +42,7 @@ EventSourceOptions options_of(std::uint32_t ranks) {
   return options;
 }
 
-SourceCall call(std::uint32_t rank, Nanos begin, Nanos end, std::uint16_t function = kReduce) {
+SourceCall call(std::uint32_t rank, Nanos begin, Nanos end, FunctionId function = kReduce) {
   return {.rank = Rank{rank}, .begin_ns = begin, .end_ns = end, .function = function};
 }
 
@@ -174,13 +174,13 @@ TEST_F(EventRecorderTest, CountsAllOfALongRandomRun) {
   std::mt19937 random(kSeed);
   constexpr std::uint32_t kRanks = 40;
   begin(options_of(kRanks));
-  std::map<std::pair<std::uint32_t, std::uint16_t>, std::pair<std::uint64_t, std::uint64_t>> model;
+  std::map<std::pair<std::uint32_t, FunctionId>, std::pair<std::uint64_t, std::uint64_t>> model;
   Nanos now = 0;
   constexpr std::uint64_t kEvents = 200'000;
   for (std::uint64_t i = 0; i < kEvents; ++i) {
     now += static_cast<Nanos>(random() % (random() % 1000 == 0 ? 300'000'000 : 20'000));
     const auto rank = static_cast<std::uint32_t>(random() % kRanks);
-    const auto function = static_cast<std::uint16_t>(random() % 3);
+    const FunctionId function{static_cast<std::uint16_t>(random() % 3)};
     const Nanos length = std::min(now, static_cast<Nanos>(random() % 50'000));
     add(call(rank, now - length, now, function));
     auto& [calls, time] = model[{rank, function}];
@@ -190,7 +190,7 @@ TEST_F(EventRecorderTest, CountsAllOfALongRandomRun) {
   finish();
   std::string expected;
   for (const auto& [of, sums] : model) {
-    expected += std::to_string(of.first) + "|" + std::to_string(of.second) + "|" +
+    expected += std::to_string(of.first) + "|" + std::to_string(raw(of.second)) + "|" +
                 std::to_string(sums.first) + "|" + std::to_string(sums.second) + ";";
   }
   EXPECT_EQ(ask("SELECT rank, f.id, calls, time_ns FROM function_total t JOIN function f"
@@ -238,7 +238,7 @@ TEST_F(EventRecorderTest, FollowsTheRunsControlFromTheNextEventOn) {
 
 TEST_F(EventRecorderTest, RefusesWhatItCannotPlaceAndGoesOn) {
   auto options = options_of(8);
-  options.first_rank = 4;
+  options.first_rank = Rank{4};
   options.ranks = 2;
   begin(options);
   const auto why = [&](const SourceCall& one) {
@@ -249,7 +249,7 @@ TEST_F(EventRecorderTest, RefusesWhatItCannotPlaceAndGoesOn) {
   add(call(4, 5, 10));
   EXPECT_THAT(why(call(3, 10, 20)), HasSubstr("rank 3 is not its own"));
   EXPECT_THAT(why(call(6, 10, 20)), HasSubstr("rank 6 is not its own"));
-  EXPECT_THAT(why(call(4, 10, 20, 3)), HasSubstr("function 3 was not named"));
+  EXPECT_THAT(why(call(4, 10, 20, FunctionId{3})), HasSubstr("function 3 was not named"));
   SourceCall far = call(4, 10, 20);
   far.peer = Rank{8};
   EXPECT_THAT(why(far), HasSubstr("the peer 8 is not one of the world's 8 ranks"));
@@ -298,8 +298,9 @@ TEST(EventSourceOptions, AreCheckedBeforeAnybodyIsCalled) {
   EXPECT_EQ(why([](auto&) {}), "good");
   EXPECT_THAT(why([](auto& o) { o.ranks = 0; }), HasSubstr("no ranks"));
   EXPECT_THAT(why([](auto& o) { o.ranks = 5; }), HasSubstr("not in a world of 4"));
-  EXPECT_THAT(why([](auto& o) { o.first_rank = 1; }), HasSubstr("not in a world of 4"));
-  EXPECT_THAT(why([](auto& o) { o.first_rank = 0xffffffff; }), HasSubstr("not in a world of 4"));
+  EXPECT_THAT(why([](auto& o) { o.first_rank = Rank{1}; }), HasSubstr("not in a world of 4"));
+  EXPECT_THAT(why([](auto& o) { o.first_rank = Rank{0xffffffff}; }),
+              HasSubstr("not in a world of 4"));
   EXPECT_THAT(why([](auto& o) { o.world_size = 0xffffffff; }), HasSubstr("are the most"));
   EXPECT_THAT(why([](auto& o) { o.functions.clear(); }), HasSubstr("0 functions"));
   EXPECT_THAT(why([](auto& o) { o.functions[1].name = ""; }), HasSubstr("has no name"));

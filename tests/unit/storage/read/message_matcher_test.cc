@@ -61,8 +61,8 @@ class MessageMatcherTest : public ::testing::Test, public MessageSink {
     return std::to_string(raw(half.source)) + ">" + std::to_string(raw(half.destination)) + " #" +
            std::to_string(half.number);
   }
-  void add(ProcessIndex process, const wire::Event& event, bool posts = false) {
-    matcher_.add(process, event, posts);
+  void add(std::uint32_t process, const wire::Event& event, bool posts = false) {
+    matcher_.add(ProcessIndex{process}, event, posts);
   }
 
   std::vector<std::string> pairs_, alone_;
@@ -106,7 +106,7 @@ TEST_F(MessageMatcherTest, KeepsChannelsApart) {
   add(0, other_tag);
   add(0, other_comm);
   const ProcessIndex other_world = matcher_.add_process(WorldId{1}, Rank{0});
-  add(other_world, sent(1, 0, 12, 20));
+  matcher_.add(other_world, sent(1, 0, 12, 20), false);
   add(2, sent(1, 0, 13, 20));
   add(1, received(0, 0, 5, 25));
   matcher_.finish();
@@ -155,9 +155,9 @@ TEST_F(MessageMatcherTest, KeepsOnlyHalvesInFlight) {
 
 TEST_F(MessageMatcherTest, GivesUpAReceiveWhenItsSenderHasPassedIt) {
   add(1, received(0, 0, 5, 25));
-  matcher_.promise(0, 25 + kClockSlack);
+  matcher_.promise(ProcessIndex{0}, 25 + kClockSlack);
   EXPECT_THAT(alone_, IsEmpty()) << "clocks may differ";
-  matcher_.promise(0, 26 + kClockSlack);
+  matcher_.promise(ProcessIndex{0}, 26 + kClockSlack);
   EXPECT_THAT(alone_, ElementsAre("0>1 #0 received: 1"));
   EXPECT_EQ(matcher_.in_flight(), 0u);
 }
@@ -168,7 +168,7 @@ wire::Event of_thread(wire::Event event, std::uint32_t thread) {
 }
 
 TEST_F(MessageMatcherTest, PairsNoMessagesThatTwoThreadsSentAtTheSameTime) {
-  matcher_.expect_threads(0);
+  matcher_.expect_threads(ProcessIndex{0});
   add(0, of_thread(sent(1, 0, 0, 10), 1));
   add(0, of_thread(sent(1, 1, 20, 30), 1));
   add(0, of_thread(sent(1, 2, 25, 35), 2));  // Overlaps with number 1.
@@ -182,16 +182,16 @@ TEST_F(MessageMatcherTest, PairsNoMessagesThatTwoThreadsSentAtTheSameTime) {
 }
 
 TEST_F(MessageMatcherTest, PairsMessagesOfThreadsThatTakeTurns) {
-  matcher_.expect_threads(0);
-  matcher_.expect_threads(1);
+  matcher_.expect_threads(ProcessIndex{0});
+  matcher_.expect_threads(ProcessIndex{1});
   for (std::uint32_t i = 0; i < 10; ++i) {
     add(0, of_thread(sent(1, i, 10 * i, 10 * i + 9), i % 2));
     add(1, of_thread(received(0, i, 10 * i + 1, 10 * i + 10), i % 2));
   }
   // A thread that is in a long call on another channel does not delay pairs.
   add(0, of_thread(sent(2, 0, 0, 1000), 3));
-  matcher_.promise(0, 100);
-  matcher_.promise(1, 101);
+  matcher_.promise(ProcessIndex{0}, 100);
+  matcher_.promise(ProcessIndex{1}, 101);
   EXPECT_EQ(pairs_.size(), 10u);
   matcher_.finish();
   EXPECT_EQ(alone_.size(), 1u);
@@ -226,7 +226,7 @@ TEST_F(MessageMatcherTest, AgreesWithATableOfAllMessagesForAnyOrder) {
                                   [&](std::size_t r) { return at[r] != ranks[r].size(); }));
         continue;
       }
-      matcher.add(rank, ranks[rank][at[rank]++], false);
+      matcher.add(ProcessIndex{rank}, ranks[rank][at[rank]++], false);
     }
     matcher.finish();
     EXPECT_EQ(pairs_.size(), expected_pairs);

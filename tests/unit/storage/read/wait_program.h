@@ -13,23 +13,10 @@
 
 namespace xylem::storage::wait_program {
 
-enum Function : std::uint32_t {
-  kRecv,
-  kSendCall,
-  kIsend,
-  kIrecv,
-  kWaitCall,
-  kWaitallCall,
-  kSendrecv,
-  kBarrier,
-  kBcast,
-  kReduce,
-  kIbarrier,
-  kScan,
-  kIbcast,
-  kIreduce,
-  kProbeCall,
-};
+/// Indexes into functions().
+constexpr FunctionIndex kRecv{0}, kSendCall{1}, kIsend{2}, kIrecv{3}, kWaitCall{4}, kWaitallCall{5},
+    kSendrecv{6}, kBarrier{7}, kBcast{8}, kReduce{9}, kIbarrier{10}, kScan{11}, kIbcast{12},
+    kIreduce{13}, kProbeCall{14};
 inline std::vector<WaitFunction> functions() {
   std::vector<WaitFunction> made;
   for (const char* name : {"MPI_Recv", "MPI_Send", "MPI_Isend", "MPI_Irecv", "MPI_Wait",
@@ -45,7 +32,7 @@ inline std::vector<WaitFunction> functions() {
 }
 
 struct ProgramEvent {
-  std::uint32_t function = 0;
+  FunctionIndex function{};
   wire::Event event;
 };
 
@@ -54,7 +41,7 @@ class Program {
  public:
   explicit Program(std::uint32_t ranks) : ranks_(ranks) {}
 
-  ProgramEvent& call(std::uint32_t rank, std::uint32_t function, Nanos begin, Nanos end) {
+  ProgramEvent& call(std::uint32_t rank, FunctionIndex function, Nanos begin, Nanos end) {
     ProgramEvent& made = ranks_[rank].emplace_back();
     made.function = function;
     made.event.begin_ns = begin;
@@ -64,7 +51,7 @@ class Program {
     made.event.bytes = 1024;
     return made;
   }
-  ProgramEvent& message(std::uint32_t rank, std::uint32_t function, std::uint8_t flag,
+  ProgramEvent& message(std::uint32_t rank, FunctionIndex function, std::uint8_t flag,
                         std::uint32_t peer, Nanos begin, Nanos end) {
     ProgramEvent& made = call(rank, function, begin, end);
     made.event.flags = flag | wire::kEventNumbered;
@@ -74,11 +61,11 @@ class Program {
     return made;
   }
   ProgramEvent& send(std::uint32_t rank, std::uint32_t to, Nanos begin, Nanos end,
-                     std::uint32_t function = kSendCall) {
+                     FunctionIndex function = kSendCall) {
     return message(rank, function, wire::kEventSend, to, begin, end);
   }
   ProgramEvent& receive(std::uint32_t rank, std::uint32_t from, Nanos begin, Nanos end,
-                        std::uint32_t function = kRecv) {
+                        FunctionIndex function = kRecv) {
     return message(rank, function, wire::kEventReceive, from, begin, end);
   }
   /// A send or a collective that does not block, and the MPI_Wait for it.
@@ -88,7 +75,7 @@ class Program {
   void wait_for(std::uint32_t rank, std::uint64_t request, Nanos begin, Nanos end) {
     call(rank, kWaitCall, begin, end).event.request = request;
   }
-  void nonblocking(std::uint32_t rank, std::uint32_t function, Nanos at, std::uint64_t request,
+  void nonblocking(std::uint32_t rank, FunctionIndex function, Nanos at, std::uint64_t request,
                    std::int32_t root = wire::kNoPeer) {
     collective(rank, function, at, at + 1, root).event.request = request;
   }
@@ -107,7 +94,7 @@ class Program {
     send(rank, to, begin, end, kSendrecv);
     completion(rank, from);
   }
-  ProgramEvent& collective(std::uint32_t rank, std::uint32_t function, Nanos begin, Nanos end,
+  ProgramEvent& collective(std::uint32_t rank, FunctionIndex function, Nanos begin, Nanos end,
                            std::int32_t root = wire::kNoPeer) {
     ProgramEvent& made = call(rank, function, begin, end);
     made.event.flags = wire::kEventNumbered;
@@ -122,7 +109,7 @@ class Program {
     WaitAnalysis analysis(functions());
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       analysis.add_process(WorldId{0}, Rank{rank});
-      analysis.add_member(rank, CommId{0});
+      analysis.add_member(ProcessIndex{rank}, CommId{0});
     }
     std::vector<std::size_t> at(ranks_.size());
     while (true) {
@@ -136,7 +123,7 @@ class Program {
       }
       if (!next) break;
       const ProgramEvent& of = ranks_[*next][at[*next]++];
-      analysis.add(*next, of.function, of.event);
+      analysis.add(ProcessIndex{*next}, of.function, of.event);
     }
     return analysis.finish();
   }

@@ -129,7 +129,7 @@ TEST(WaitRequests, MemoryDoesNotGrowWithRequests) {
   WaitAnalysis analysis(functions());
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     analysis.add_process(WorldId{0}, Rank{rank});
-    analysis.add_member(rank, CommId{0});
+    analysis.add_member(ProcessIndex{rank}, CommId{0});
   }
   std::size_t largest = 0;
   for (std::uint32_t i = 0; i < 200000; ++i) {
@@ -138,7 +138,7 @@ TEST(WaitRequests, MemoryDoesNotGrowWithRequests) {
     const auto add = [&](std::uint32_t rank) {
       for (ProgramEvent& made : program.ranks()[rank]) {
         if ((made.event.flags & wire::kEventNumbered) != 0) made.event.number = i;
-        analysis.add(rank, made.function, made.event);
+        analysis.add(ProcessIndex{rank}, made.function, made.event);
       }
     };
     program.isend(0, 1, at, i % 3);  // Handles are used again. 0 is no handle.
@@ -147,7 +147,7 @@ TEST(WaitRequests, MemoryDoesNotGrowWithRequests) {
     // Every tenth message is never received.
     if (i % 10 != 0) program.receive(1, 0, at + 30, at + 60), add(1);
     if (i % 1000 == 0) {
-      for (std::uint32_t rank = 0; rank < 2; ++rank) analysis.promise(rank, at);
+      for (std::uint32_t rank = 0; rank < 2; ++rank) analysis.promise(ProcessIndex{rank}, at);
       largest = std::max(largest, analysis.in_flight());
     }
   }

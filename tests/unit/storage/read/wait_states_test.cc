@@ -229,14 +229,15 @@ TEST(WaitStates, ACircleOfWaitsByClocksThatDifferEnds) {
 TEST(WaitStates, OnlyTheThreadThatCausesAWaitIsFollowed) {
   WaitAnalysis analysis(functions());
   for (std::uint32_t rank = 0; rank < 3; ++rank) analysis.add_process(WorldId{0}, Rank{rank});
-  analysis.expect_threads(1);
+  analysis.expect_threads(ProcessIndex{1});
   Program program(3);
   program.receive(0, 1, 0, 101);
   program.receive(1, 2, 0, 90).event.thread = ThreadIndex{1};  // Another thread waits for rank 2.
   program.send(2, 1, 89, 90);
   program.send(1, 0, 100, 101);
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
-    for (const ProgramEvent& of : program.ranks()[rank]) analysis.add(rank, of.function, of.event);
+    for (const ProgramEvent& of : program.ranks()[rank])
+      analysis.add(ProcessIndex{rank}, of.function, of.event);
   }
   EXPECT_THAT(lines(analysis.finish()),
               ElementsAre("0 for 1 root 1: late_sender MPI_Recv 100 ns, 1",
@@ -286,11 +287,11 @@ TEST(WaitStates, ARootedCollectiveOnAnIntercommunicatorIsNotCovered) {
 TEST(WaitStates, ACollectiveOnAllRanksIsNotAnalysedIfARankIsNotWatched) {
   WaitAnalysis analysis(functions());
   analysis.add_process(WorldId{0}, Rank{0});
-  analysis.add_member(0, CommId{0});
+  analysis.add_member(ProcessIndex{0}, CommId{0});
   analysis.expect_ranks(WorldId{0}, 2);
   Program program(1);
   program.collective(0, kBarrier, 0, 50);
-  analysis.add(0, kBarrier, program.ranks()[0][0].event);
+  analysis.add(ProcessIndex{0}, kBarrier, program.ranks()[0][0].event);
   EXPECT_EQ(analysis.finish().worlds[0].not_analysed[1], (WaitCoverage::Part{1, 50}));
 }
 
@@ -307,7 +308,7 @@ TEST(WaitStates, MemoryDoesNotGrowWithTheTrace) {
   WaitAnalysis analysis(functions());
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     analysis.add_process(WorldId{0}, Rank{rank});
-    analysis.add_member(rank, CommId{0});
+    analysis.add_member(ProcessIndex{rank}, CommId{0});
   }
   std::size_t largest = 0;
   for (std::uint32_t i = 0; i < 400000; ++i) {
@@ -316,13 +317,13 @@ TEST(WaitStates, MemoryDoesNotGrowWithTheTrace) {
     const auto add = [&](std::uint32_t rank) {
       auto& made = program.ranks()[rank].back();
       made.event.number = i;
-      analysis.add(rank, made.function, made.event);
+      analysis.add(ProcessIndex{rank}, made.function, made.event);
     };
     program.send(1, 0, at + 40, at + 45), add(1);
     program.receive(0, 1, at, at + 50), add(0);
     if (i % 1000 == 0) {
-      analysis.promise(0, at + 50);
-      analysis.promise(1, at + 45);
+      analysis.promise(ProcessIndex{0}, at + 50);
+      analysis.promise(ProcessIndex{1}, at + 45);
       largest = std::max(largest, analysis.in_flight());
     }
   }
@@ -336,7 +337,8 @@ TEST(WaitCauses, KeepsALimitedNumberOfWaitsAndCountsWhatItMayNotHaveFollowed) {
   WaitCauses causes(kMax);
   for (std::uint32_t rank = 0; rank < 2; ++rank) causes.add_process({WorldId{0}, Rank{rank}});
   for (Nanos i = 0; i < 10000; ++i) {
-    causes.add({0, {}}, kRecv, 10 * i + 7, {{10 * i, 10 * i + 7, {1, {}}, WaitKind::kLateSender}});
+    causes.add({ProcessIndex{0}, {}}, kRecv, 10 * i + 7,
+               {{10 * i, 10 * i + 7, {ProcessIndex{1}, {}}, WaitKind::kLateSender}});
     // A message that was sent at 0 is in flight all the time.
     if (i % 10 == 9) {
       causes.follow(0);

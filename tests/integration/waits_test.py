@@ -8,6 +8,7 @@ import unittest
 from harness import WholeSystemTest, mpirun
 
 RANKS = range(4)
+BETWEEN_NS = 500_000  # The program's clock and the record's may be so far apart in a run, so ranks may seem to come in another order.
 RECEIVING = {"MPI_Recv", "MPI_Wait", "MPI_Waitall", "MPI_Sendrecv"}
 PROBING = {"late_sender_probe": {"MPI_Probe"}, "late_sender_mprobe": {"MPI_Mprobe"}}
 SENDING = {"MPI_Send", "MPI_Ssend", "MPI_Sendrecv", "MPI_Isend"}
@@ -44,6 +45,7 @@ class Truth:
 
     def __init__(self, pattern, logs):
         self.waits = collections.Counter()
+        self.has_ties = False
         self.logs = logs
         channels = CHANNELS.get(pattern, [])
         for receiver in {receiver for _, receiver in channels}:
@@ -112,6 +114,7 @@ class Truth:
         for k in range(len(calls[group[0]])):
             now = {rank: calls[rank][k] for rank in group}
             last = max(group, key=lambda rank: now[rank].begin)
+            self.has_ties |= any(now[last].begin - now[rank].begin < BETWEEN_NS for rank in group if rank != last)
             root = ROOTS.get(function)
             for rank in group:
                 if root is None:
@@ -145,14 +148,13 @@ class WaitsTest(WholeSystemTest):
             store = self.run_job(mpirun(library, 4, "waits", pattern, prefix), "--detail", "trace",
                                  name=f"{pattern}-{library}-{attempt}.db")
             logs = {rank: read_log(prefix.with_name(f"{prefix.name}.{rank}")) for rank in RANKS}
-            if (between := time_between_clocks(store, logs)) < 500_000:
+            if (between := time_between_clocks(store, logs)) < BETWEEN_NS:
                 return store, logs
             print(f"{library} {pattern}: {between / 1e6:.1f} ms between the clocks; once more", flush=True)
         self.fail(f"{library} {pattern}: the processor was taken between the clocks in each of 20 runs")
 
-    def check(self, library, pattern):
-        store, logs = self.run_pattern(library, pattern)
-        truth = Truth(pattern, logs).waits
+    def stated_in(self, store):
+        """The waits of a run by rank, cause, kind and function, and those outside of barriers by root cause."""
         stated = collections.Counter()
         by_root = collections.Counter()
         for row in store.rows("SELECT * FROM wait_state WHERE function NOT IN ('MPI_Finalize', 'MPI_Init')"):
@@ -160,12 +162,25 @@ class WaitsTest(WholeSystemTest):
             stated[row["rank"], row["cause_rank"], row["kind"], row["function"]] += row["time_ns"]
             if row["function"] != "MPI_Barrier":
                 by_root[row["root_rank"]] += row["time_ns"]
-        total = sum(truth.values())
-        self.assertGreater(total, 200_000_000)
-        for key in set(truth) | set(stated):
+        return stated, by_root
+
+    def check(self, library, pattern):
+        """Compares what is stated with the truth. If two ranks came last to a collective at about the same time, the record may
+        have another one of them last: then only the fault of several runs is one."""
+        for attempts_left in reversed(range(4)):
+            store, logs = self.run_pattern(library, pattern)
+            truth = Truth(pattern, logs)
+            stated, by_root = self.stated_in(store)
+            total = sum(truth.waits.values())
+            self.assertGreater(total, 200_000_000)
             # 2 %, and for waits that are next to nothing a thousandth of all.
-            self.assertLessEqual(abs(stated[key] - truth[key]), max(0.02 * truth[key], 0.001 * total),
-                                 f"{library} {pattern} {key}: {stated[key]} instead of {truth[key]}")
+            wrong = [f"{library} {pattern} {key}: {stated[key]} instead of {truth.waits[key]}"
+                     for key in set(truth.waits) | set(stated)
+                     if abs(stated[key] - truth.waits[key]) > max(0.02 * truth.waits[key], 0.001 * total)]
+            if not wrong or not truth.has_ties or attempts_left == 0:
+                break
+            print(f"{wrong}, and two ranks came last; once more", flush=True)
+        self.assertEqual(wrong, [])
         if pattern in CULPRITS:
             # On a busy machine the other ranks get the processor late, too.
             self.assertGreater(by_root[CULPRITS[pattern]], 0.75 * sum(by_root.values()), (pattern, by_root))

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ranges>
 #include <utility>
 
 #include "base/quantity_text.h"
@@ -287,17 +286,17 @@ class WorldRules {
     add(own, std::move(finding));
   }
 
-  /// The functions of this world that move messages.
-  auto movers() const {
-    return std::views::filter(activity_.functions, [this](const FunctionActivity& of) {
-      return of.world == world_.world && of.moves_messages;
-    });
+  /// True for the functions of this world that move messages.
+  bool is_mover(const FunctionActivity& of) const {
+    return of.world == world_.world && of.moves_messages;
   }
 
   /// The share of all time in calls that move messages.
   double message_share() const {
     double time_ns = 0;
-    for (const FunctionActivity& of : movers()) time_ns += static_cast<double>(of.time_ns);
+    for (const FunctionActivity& of : activity_.functions) {
+      if (is_mover(of)) time_ns += static_cast<double>(of.time_ns);
+    }
     return share_of(time_ns, ranks_.thread_ns);
   }
 
@@ -315,10 +314,12 @@ class WorldRules {
     Finding finding;
     finding.kind = FindingKind::kSmallMessages;
     finding.value = bytes / messages;
+    const bool is_estimated = std::ranges::any_of(
+        activity_.functions,
+        [this](const FunctionActivity& of) { return is_mover(of) && of.estimated; });
     finding.text = count_text(static_cast<std::uint64_t>(messages)) + " messages of " +
                    bytes_text(static_cast<std::uint64_t>(std::llround(finding.value))) +
-                   " on average; the calls that move them take " +
-                   about(std::ranges::any_of(movers(), &FunctionActivity::estimated)) +
+                   " on average; the calls that move them take " + about(is_estimated) +
                    whole_percent_text(cost) + " of all time: fewer and larger messages may help";
     add(cost, std::move(finding));
   }

@@ -178,7 +178,7 @@ class Writer {
   wire::Packet registration(std::uint32_t leaf) const {
     wire::Registration registration;
     registration.host = "node" + std::to_string(leaf);
-    for (std::uint16_t f = 0; f < kFunctions.size(); ++f) {
+    for (std::uint16_t f = 0; f < std::uint16_t{kFunctions.size()}; ++f) {
       registration.functions.push_back(
           {FunctionId{f}, kFunctions[f].name, kFunctions[f].function_class});
     }
@@ -234,7 +234,7 @@ class Writer {
       const std::uint32_t rank = leaf * run_.ranks_a_host + lane - 1;
       const auto more = static_cast<std::uint16_t>(
           kEachWindow + random_() % (kMoreOften * (kFunctions.size() - kEachWindow)));
-      for (std::uint16_t f = 0; f < kFunctions.size(); ++f) {
+      for (std::uint16_t f = 0; f < std::uint16_t{kFunctions.size()}; ++f) {
         if (f >= kEachWindow && f != more) continue;
         window.rows.push_back(profile_row(leaf, lane, f, wave));
         captured_[rank] += window.rows.back().calls;

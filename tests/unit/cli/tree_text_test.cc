@@ -58,6 +58,14 @@ std::vector<std::string> processes(const TreeReport& report) {
   return lines;
 }
 
+/// Of the processes of two_branches().
+auto first_branch_is_below_nobody() {
+  return ElementsAre("front_end 0 on head attached 1,000", "  comm_process 2 on n2 attached 1,000",
+                     "    back_end 4 on n4 attached 1,000",
+                     "below nobody:", "  comm_process 1 on n1 attached 0",
+                     "  back_end 3 on n3 attached 10", "  back_end 5 on n5 attached 100");
+}
+
 TEST(TreeText, IndentsChildrenBelowTheirParentAndSumsUpTheirRanks) {
   EXPECT_THAT(
       processes(two_branches()),
@@ -69,23 +77,13 @@ TEST(TreeText, IndentsChildrenBelowTheirParentAndSumsUpTheirRanks) {
 TEST(TreeText, ProcessesWithoutAKnownParentComeLastWithTheirOwnRanks) {
   TreeReport report = two_branches();
   report.nodes[1].parent = NodeId{77};
-  EXPECT_THAT(
-      processes(report),
-      ElementsAre("front_end 0 on head attached 1,000", "  comm_process 2 on n2 attached 1,000",
-                  "    back_end 4 on n4 attached 1,000",
-                  "below nobody:", "  comm_process 1 on n1 attached 0",
-                  "  back_end 3 on n3 attached 10", "  back_end 5 on n5 attached 100"));
+  EXPECT_THAT(processes(report), first_branch_is_below_nobody());
 }
 
 TEST(TreeText, ShowsEachProcessOfACycleOnce) {
   TreeReport report = two_branches();
   report.nodes[1].parent = NodeId{3};
-  EXPECT_THAT(
-      processes(report),
-      ElementsAre("front_end 0 on head attached 1,000", "  comm_process 2 on n2 attached 1,000",
-                  "    back_end 4 on n4 attached 1,000",
-                  "below nobody:", "  comm_process 1 on n1 attached 0",
-                  "  back_end 3 on n3 attached 10", "  back_end 5 on n5 attached 100"));
+  EXPECT_THAT(processes(report), first_branch_is_below_nobody());
 }
 
 TEST(TreeTopology, KeepsALostProcessOnlyIfCommunicationProcessesAreBelowIt) {

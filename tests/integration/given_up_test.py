@@ -72,9 +72,9 @@ class GivenUp(WholeSystemTest):
             wait_until((self.folder / "short-is-over").exists, "the short ranks have ended")
             wait_until(lambda: any(journal_bytes(p) > 0.9 * JOURNAL_BYTES for p in self.pids("xylem-backend")),
                        "the journal is almost full")
-            # A quarter more work makes the agent drop what is oldest.
+            # As much work again makes the agent drop what is oldest.
             full = self.work_of_agent()
-            wait_until(lambda: self.work_of_agent() > full + (full - begun) / 4,
+            wait_until(lambda: self.work_of_agent() > full + (full - begun),
                        "the agent has written more than the journal holds")
             (self.folder / "long.enough").touch()
             wait_until((self.folder / "job-is-over").exists, "the job has ended")

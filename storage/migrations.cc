@@ -295,12 +295,38 @@ void drop_summaries(Connection& file) {
   file.execute("DELETE FROM window_summary; DELETE FROM window_span; DELETE FROM summary_state");
 }
 
-constexpr std::array<Migration, 18> kMigrations = {
+/// Version 19. Communicators, their members, names, grids and neighbours. `members` identifies a
+/// set of members; it is a hash. `is_ambiguous` is 1 if two communicators have the same id.
+void add_communicators(Connection& file) {
+  file.execute(R"sql(
+CREATE TABLE comm(
+  world INTEGER NOT NULL, id INTEGER NOT NULL, kind TEXT NOT NULL, parent INTEGER,
+  members INTEGER NOT NULL, size INTEGER NOT NULL, second_size INTEGER NOT NULL,
+  is_ambiguous INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(world, id)) WITHOUT ROWID;
+CREATE TABLE comm_member(
+  world INTEGER NOT NULL, members INTEGER NOT NULL, is_second INTEGER NOT NULL,
+  place INTEGER NOT NULL, rank INTEGER NOT NULL,
+  PRIMARY KEY(world, members, is_second, place, rank)) WITHOUT ROWID;
+CREATE TABLE comm_name(
+  world INTEGER NOT NULL, id INTEGER NOT NULL, name TEXT NOT NULL,
+  PRIMARY KEY(world, id)) WITHOUT ROWID;
+CREATE TABLE comm_dimension(
+  world INTEGER NOT NULL, id INTEGER NOT NULL, position INTEGER NOT NULL, size INTEGER NOT NULL,
+  is_periodic INTEGER NOT NULL, PRIMARY KEY(world, id, position)) WITHOUT ROWID;
+CREATE TABLE comm_neighbor(
+  world INTEGER NOT NULL, id INTEGER NOT NULL, rank INTEGER NOT NULL, is_source INTEGER NOT NULL,
+  position INTEGER NOT NULL, neighbor INTEGER,
+  PRIMARY KEY(world, id, rank, is_source, position)) WITHOUT ROWID;
+ALTER TABLE process ADD COLUMN lost_definitions INTEGER NOT NULL DEFAULT 0;
+)sql");
+}
+
+constexpr std::array<Migration, 19> kMigrations = {
     make_first_tables,        add_notices,         add_lost_messages,    add_succession,
     add_closed_counts,        add_history_of_tree, add_clock_of_process, add_services,
     add_reason_of_node,       add_summaries,       add_alerts,           add_streams,
     add_index_of_host_values, add_given_up_calls,  add_unwatched_ranks,  add_subject_of_alert,
-    add_calls_under_way,      drop_summaries};
+    add_calls_under_way,      drop_summaries,      add_communicators};
 
 }  // namespace
 

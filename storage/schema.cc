@@ -28,6 +28,41 @@ constexpr std::array kViews = {
          p.first_ns, p.last_ns, p.ended, p.clock, p.since_ns, p.until_ns, p.threads
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL)sql"},
 
+    View{"communicator", R"sql(
+  SELECT c.world, c.id, c.kind, c.parent, c.size, n.name, c.second_size,
+         (SELECT nullif(json_group_array(d.size), '[]') FROM comm_dimension d
+          WHERE d.world = c.world AND d.id = c.id) AS dimensions,
+         (SELECT nullif(json_group_array(d.is_periodic), '[]') FROM comm_dimension d
+          WHERE d.world = c.world AND d.id = c.id) AS periodic,
+         c.is_ambiguous
+  FROM (
+    SELECT world, id, kind, parent, size, second_size, is_ambiguous FROM comm WHERE id > 1
+    UNION ALL
+    SELECT id, 0, 'world', NULL, size, 0, 0 FROM world
+    UNION ALL
+    SELECT id, 1, 'self', NULL, 1, 0, 0 FROM world) c
+  LEFT JOIN (
+    SELECT world, id, name FROM comm_name
+    UNION ALL
+    SELECT w.id, b.id, b.name
+    FROM world w, (SELECT 0 AS id, 'MPI_COMM_WORLD' AS name
+                   UNION ALL SELECT 1, 'MPI_COMM_SELF') b
+    WHERE NOT EXISTS (SELECT 1 FROM comm_name n WHERE n.world = w.id AND n.id = b.id)) n
+  ON n.world = c.world AND n.id = c.id)sql"},
+
+    View{"communicator_member", R"sql(
+  SELECT c.world, c.id, m.place, m.rank, m.is_second
+  FROM comm c JOIN comm_member m ON m.world = c.world AND m.members = c.members WHERE c.id > 1
+  UNION ALL
+  SELECT world, 0, rank, rank, 0 FROM process WHERE world IS NOT NULL
+  UNION ALL
+  SELECT world, 1, 0, rank, 0 FROM process WHERE world IS NOT NULL)sql"},
+
+    View{"communicator_neighbor", R"sql(
+  SELECT world, id, rank, CASE is_source WHEN 1 THEN 'source' ELSE 'destination' END AS direction,
+         position, neighbor
+  FROM comm_neighbor)sql"},
+
     View{"profile_window", R"sql(
   SELECT p.world, p.rank, w.begin_ns, w.end_ns,
          coalesce(f.name, 'function ' || w.function) AS function, w.calls, w.time_ns, w.min_ns,
@@ -151,6 +186,11 @@ constexpr std::array kViews = {
          'their completion could not be followed: wait_matrix is short of them', NULL, NULL,
          p.untracked_receives, NULL, NULL, NULL
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.untracked_receives > 0
+  UNION ALL
+  SELECT 'definition', p.world, p.rank, h.name, NULL, NULL,
+         p.lost_definitions || ' definitions of communicators had no room: the agent could not keep'
+           || ' up', NULL, NULL, NULL, NULL, NULL, NULL
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_definitions > 0
   UNION ALL
   SELECT CASE g.stream WHEN 1 THEN 'registration' WHEN 2 THEN 'window' WHEN 3 THEN 'chunk'
               ELSE 'series' END,

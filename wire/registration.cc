@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "wire/definitions_internal.h"
 #include "wire/flat_internal.h"
 #include "xylem.capnp.h"
 
@@ -44,6 +45,8 @@ void write(const ProcessRow& row, schema::ProcessRow::Builder out) {
   out.setProgram(text(row.program));
   if (!row.clock.empty()) out.setClock(text(row.clock));
   if (!row.unwatched.empty()) out.setUnwatched(text(row.unwatched));
+  if (row.definitions != Definitions{})
+    internal::write_definitions(row.definitions, out.initDefinitions());
 }
 
 void write(const std::vector<ServiceRow>& rows, schema::Registration::Builder out) {
@@ -81,7 +84,7 @@ FunctionRow read(schema::FunctionRow::Reader in) {
   return row;
 }
 
-ProcessRow read(schema::ProcessRow::Reader in) {
+ProcessRow read(schema::ProcessRow::Reader in, std::size_t size) {
   ProcessRow row;
   row.lane = Lane{in.getLane()};
   require(row.lane != kLeafLane, "a process has the number of its leaf, 0");
@@ -98,6 +101,10 @@ ProcessRow read(schema::ProcessRow::Reader in) {
   row.program = text(in.getProgram());
   row.clock = text(in.getClock());
   row.unwatched = text(in.getUnwatched());
+  if (in.hasDefinitions()) {
+    require(row.initialised, "a process without a world has definitions");
+    row.definitions = internal::read_definitions(in.getDefinitions(), size);
+  }
   return row;
 }
 
@@ -132,7 +139,7 @@ Registration read(schema::Registration::Reader in, std::size_t size) {
   for (const auto row : functions) value.functions.push_back(read(row));
   const auto processes = in.getProcesses();
   value.processes.reserve(checked_count(processes, kProcessWords, size));
-  for (const auto row : processes) value.processes.push_back(read(row));
+  for (const auto row : processes) value.processes.push_back(read(row, size));
   const auto services = in.getServices();
   value.services.reserve(checked_count(services, kServiceWords, size));
   for (const auto row : services) value.services.push_back(read(row));
@@ -148,6 +155,9 @@ Bytes encode(const Registration& registration) {
   std::size_t words = kHeadWords + registration.functions.size() * kNamedFunctionWords +
                       registration.processes.size() * kNamedProcessWords +
                       registration.services.size() * (kServiceWords + kHeadWords);
+  for (const ProcessRow& row : registration.processes) {
+    words += internal::definition_words(row.definitions);
+  }
   for (const SeriesLayout& layout : registration.layouts) {
     words += kHeadWords + layout.rows.size() * kNamedMetricWords;
   }

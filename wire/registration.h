@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "wire/definitions.h"
 #include "wire/packet.h"
 #include "wire/series.h"
 
@@ -41,6 +42,8 @@ struct ProcessRow {
   /// Why the process is not recorded, worded as part of a sentence; empty if the process is
   /// recorded.
   std::string unwatched{};
+  /// New definitions of the process. They need a process that is initialised.
+  Definitions definitions{};
   bool operator==(const ProcessRow&) const = default;
 };
 
@@ -62,6 +65,7 @@ Bytes encode(const Registration& registration);
 ///
 /// - a function or a metric without a name, or a metric whose scale is not finite;
 /// - a process with lane 0, a world key of the wrong size, or a rank outside its world;
+/// - definitions of a process that is not initialised;
 /// - a service with lane 0 or a lane above kMaxServices, or with an invalid name
 ///   (is_service_name()).
 Result<Registration> decode_registration(std::span<const std::byte> payload);

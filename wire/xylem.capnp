@@ -347,6 +347,51 @@ struct ProcessRow {
   program @6 :Text;
   clock @7 :Text;                # describes the clock of its times, for people; empty: run's clock
   unwatched @8 :Text;            # why the process is not recorded; empty: it is recorded
+  definitions @9 :Definitions;   # null: no new ones
+}
+
+struct Definitions {
+  # What the process has defined; see wire/definitions.h. Repeating it has no effect.
+  communicators @0 :List(CommunicatorRow);
+  members @1 :List(MemberRow);
+  names @2 :List(CommunicatorName);
+  dimensions @3 :List(DimensionRow);
+  neighbours @4 :List(NeighbourRow);
+  lost @5 :UInt64;               # definitions so far that are missing
+}
+
+struct CommunicatorRow {
+  comm @0 :UInt32;
+  parent @1 :UInt32 = 0xffffffff; # 0xffffffff: none, or not known
+  group @2 :UInt64;
+  kind @3 :UInt8;
+  size @4 :UInt32;
+  secondSize @5 :UInt32;
+}
+
+struct MemberRow {
+  group @0 :UInt64;
+  place @1 :UInt32;
+  isSecond @2 :Bool;
+}
+
+struct CommunicatorName {
+  comm @0 :UInt32;
+  name @1 :Text;
+}
+
+struct DimensionRow {
+  comm @0 :UInt32;
+  position @1 :UInt32;
+  size @2 :Int32;
+  isPeriodic @3 :Bool;
+}
+
+struct NeighbourRow {
+  comm @0 :UInt32;
+  isSource @1 :Bool;
+  position @2 :UInt32;
+  rank @3 :UInt32 = 0xffffffff;  # world rank; 0xffffffff: a process of another world
 }
 
 struct Registration {

@@ -150,8 +150,9 @@ bool Collector::is_anybody_starting(Nanos now) const {
 
 bool Collector::is_idle() const {
   if (!registrations_.is_idle() || windows_.is_worth_sealing()) return false;
-  return std::all_of(processes_.begin(), processes_.end(),
-                     [this](const auto& entry) { return entry.second.is_read(control_.chunks); });
+  return std::all_of(processes_.begin(), processes_.end(), [this](const auto& entry) {
+    return entry.second.is_read(control_.chunks) && !entry.second.has_new_definitions();
+  });
 }
 
 Nanos Collector::next_due(const Drain& drain) const {

@@ -1,6 +1,11 @@
 #include "backend/agent/registration_writer.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "backend/agent/definition_log.h"
 #include "base/fnv.h"
+#include "base/log.h"
 
 namespace xylem::backend {
 namespace {
@@ -25,18 +30,24 @@ bool RegistrationWriter::announce(const Drain& drain) {
     unwatched_.pop_back();
   }
   for (auto& [lane, process] : processes_) {
-    if (process.announced && process.announced_world) continue;
-    if (!announce(process, drain)) return false;
+    const bool is_announced = process.announced && process.announced_world;
+    if (!is_announced && !announce(process, drain)) return false;
+    if (process.announced_world && !announce_definitions(process, drain)) return false;
   }
   return true;
 }
 
-bool RegistrationWriter::announce(WatchedProcess& process, const Drain& drain) {
+wire::Registration RegistrationWriter::registration_of(const WatchedProcess& process) const {
   wire::Registration registration;
   registration.host = host_;
   registration.processes.push_back(process.segment.describe());
-  wire::ProcessRow& row = registration.processes.front();
-  row.lane = process.lane;
+  registration.processes.front().lane = process.lane;
+  return registration;
+}
+
+bool RegistrationWriter::announce(WatchedProcess& process, const Drain& drain) {
+  wire::Registration registration = registration_of(process);
+  const wire::ProcessRow& row = registration.processes.front();
   std::uint64_t table = 0;
   bool has_functions = process.announced_functions;
   if (!process.announced_functions) {
@@ -55,6 +66,37 @@ bool RegistrationWriter::announce(WatchedProcess& process, const Drain& drain) {
   if (!registration.functions.empty()) tables_.insert(table);
   process.announced = true;
   process.announced_world = row.initialised;
+  return true;
+}
+
+// Announces all that is in the log now: a process that has ended is finished in the same drain.
+// While the journal is filling, the definitions of other processes stay in their logs, because the
+// journal never gives up a registration.
+bool RegistrationWriter::announce_definitions(WatchedProcess& process, const Drain& drain) {
+  constexpr std::size_t kBatchBytes = 64u << 10;
+  Segment& segment = process.segment;
+  if (!process.ended && !packets_.has_spare_room()) return true;
+  std::size_t left = segment.waiting_definitions();
+  do {
+    DefinitionBatch batch = read_definitions(segment.definitions(std::min(left, kBatchBytes)));
+    // The process publishes whole entries, so an entry that is cut off there means damage too.
+    const bool is_damaged = batch.is_damaged || (batch.read == 0 && left != 0);
+    const std::uint64_t lost =
+        segment.dropped_definitions() + process.unreadable_definitions + (is_damaged ? 1 : 0);
+    batch.definitions.lost = lost;
+    if (batch.read == 0 && lost == process.told_lost_definitions) return true;
+    wire::Registration registration = registration_of(process);
+    registration.processes.front().definitions = std::move(batch.definitions);
+    if (!write(registration, drain)) return false;
+    segment.advance_definitions(batch.read);
+    left -= batch.read;
+    process.told_lost_definitions = lost;
+    if (!is_damaged) continue;
+    log(Level::kWarn, "a process has damaged its log of definitions", {{"pid", segment.pid()}});
+    ++process.unreadable_definitions;
+    segment.skip_definitions();
+    return true;
+  } while (left != 0);
   return true;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Journals registrations: the packets that announce processes and functions to the store.
+// Journals registrations: the packets that announce processes, functions and definitions to the
+// store.
 
 #include <cstdint>
 #include <set>
@@ -15,7 +16,8 @@
 namespace xylem::backend {
 
 /// Announces each process when it registers, and again when its rank or its functions become known.
-/// If several processes have the same function table, each worker journals the table once. Not
+/// If several processes have the same function table, each worker journals the table once. A
+/// process's definitions are announced together with its row, after its rank is known. Not
 /// thread-safe. Borrows its arguments.
 class RegistrationWriter {
  public:
@@ -27,7 +29,8 @@ class RegistrationWriter {
   void add_unwatched(const wire::ProcessRow& row) { unwatched_.push_back(row); }
 
   /// Journals new announcements. Returns false when the journal is full; the rest waits for the
-  /// next drain.
+  /// next drain. Definitions wait already while the journal has little room, until the process has
+  /// ended.
   bool announce(const Drain& drain);
 
   /// True if no process added by add_unwatched() waits.
@@ -35,6 +38,8 @@ class RegistrationWriter {
 
  private:
   bool announce(WatchedProcess& process, const Drain& drain);
+  bool announce_definitions(WatchedProcess& process, const Drain& drain);
+  wire::Registration registration_of(const WatchedProcess& process) const;
   bool write(const wire::Registration& registration, const Drain& drain);
 
   std::string host_;

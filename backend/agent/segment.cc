@@ -142,6 +142,7 @@ std::span<std::byte> Segment::records(std::uint32_t ring) const {
 // The values come from a former worker, or from a hostile process. Impossible values are corrected:
 // afterwards chunk_position and window_position are at most one ring before head.
 void Segment::read_progress() {
+  definitions_read_ = header().definitions.tail.load(std::memory_order_acquire);
   for (std::uint32_t ring = 0; ring < rings(); ++ring) {
     const ThreadRing& from = ring_at(ring);
     const std::uint64_t head = from.head.load(std::memory_order_acquire);
@@ -310,6 +311,7 @@ void Segment::freeze() {
     ends.push_back(ring < rings() ? ring_at(ring).head.load(std::memory_order_acquire) : 0);
   }
   ends_ = std::move(ends);
+  definitions_end_ = definitions_head();
 }
 
 std::size_t Segment::read(std::uint32_t ring, std::uint64_t position, std::span<Record> out) const {
@@ -377,6 +379,38 @@ void Segment::advance(std::uint32_t ring, const RingProgress& to) {
   shared.open_begin = at.open_begin;
   shared.open_begin_ns = at.open_begin_ns;
   shared.tail.store(std::min(at.window_position, at.chunk_position), std::memory_order_release);
+}
+
+std::uint64_t Segment::definitions_head() const noexcept {
+  if (definitions_end_) return *definitions_end_;
+  const std::uint64_t head = header().definitions.head.load(std::memory_order_acquire);
+  const bool is_possible = head - definitions_read_ <= capture::kDefinitionBytes;
+  return is_possible ? head : definitions_read_;
+}
+
+std::size_t Segment::waiting_definitions() const noexcept {
+  return definitions_head() - definitions_read_;
+}
+
+std::vector<std::byte> Segment::definitions(std::size_t max_bytes) const {
+  const std::size_t bytes = std::min(waiting_definitions(), max_bytes);
+  const std::byte* const log = mapping_.bytes().data() + capture::definitions_offset();
+  const std::size_t at = definitions_read_ % capture::kDefinitionBytes;
+  const std::size_t before_end = std::min<std::size_t>(bytes, capture::kDefinitionBytes - at);
+  std::vector<std::byte> copy(log + at, log + at + before_end);
+  copy.insert(copy.end(), log, log + (bytes - before_end));
+  return copy;
+}
+
+void Segment::advance_definitions(std::size_t bytes) {
+  definitions_read_ += bytes;
+  header().definitions.tail.store(definitions_read_, std::memory_order_release);
+}
+
+void Segment::skip_definitions() { advance_definitions(waiting_definitions()); }
+
+std::uint64_t Segment::dropped_definitions() const noexcept {
+  return header().definitions.dropped.load(std::memory_order_relaxed);
 }
 
 std::uint64_t Segment::windowed_calls(FunctionId function) const {

@@ -120,6 +120,20 @@ class Segment {
   /// calls cause fewer page faults. Does nothing before the ring is mapped.
   void look_ahead(std::uint32_t ring);
 
+  // ---- Definitions (capture/core/definitions.h) ----
+  /// Number of bytes in the log that wait to be read. After freeze(), definitions that came later
+  /// do not count.
+  std::size_t waiting_definitions() const noexcept;
+  /// Copies the log from the position that advance_definitions() has reached, at most
+  /// `max_bytes` and at most waiting_definitions().
+  std::vector<std::byte> definitions(std::size_t max_bytes) const;
+  /// The process may overwrite the next `bytes` bytes of the log.
+  void advance_definitions(std::size_t bytes);
+  /// Leaves out everything that is in the log now, because it cannot be read.
+  void skip_definitions();
+  /// Number of definitions that had no room.
+  std::uint64_t dropped_definitions() const noexcept;
+
   // ---- The agent's part. map() reads the rings' progress, which the process cannot change later.
   // The other values are read from the segment each time. ----
   const RingProgress& progress(std::uint32_t ring) const { return progress_[ring]; }
@@ -152,6 +166,7 @@ class Segment {
   /// Number of records from `position` on, mapped or not.
   std::uint64_t waiting(std::uint32_t ring, std::uint64_t position) const noexcept;
   void read_progress();
+  std::uint64_t definitions_head() const noexcept;
 
   Mapping mapping_;  // The header and the ThreadRing structures; records are mapped separately.
   mutable std::vector<Mapping> records_;  // Records of each ring; empty until they are first used.
@@ -163,8 +178,10 @@ class Segment {
   std::uint32_t pid_ = 0;
   std::uint64_t start_time_ = 0;
   capture::ClockKind clock_ = capture::ClockKind::kMonotonic;
-  std::vector<RingProgress> progress_;  // kMaxThreads elements.
-  std::vector<std::uint64_t> ends_;     // Head of each ring at freeze(); empty before.
+  std::vector<RingProgress> progress_;            // kMaxThreads elements.
+  std::vector<std::uint64_t> ends_;               // Head of each ring at freeze(); empty before.
+  std::uint64_t definitions_read_ = 0;            // Position in the log of definitions.
+  std::optional<std::uint64_t> definitions_end_;  // Its head at freeze().
 };
 
 }  // namespace xylem::backend

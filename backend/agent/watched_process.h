@@ -100,6 +100,8 @@ struct WatchedProcess {
   /// True if each record is in a journalled window or in the open window. If `chunks` is set, each
   /// record must also be in a chunk.
   bool is_read(bool chunks) const;
+  /// True if definitions wait that can be announced.
+  bool has_new_definitions() const { return announced_world && segment.waiting_definitions() != 0; }
 
   Lane lane;
   Segment segment;
@@ -113,6 +115,8 @@ struct WatchedProcess {
   bool announced = false;
   bool announced_world = false;
   bool announced_functions = false;
+  std::uint64_t unreadable_definitions = 0;  ///< Times that the log of definitions was damaged.
+  std::uint64_t told_lost_definitions = 0;   ///< Lost definitions that were announced.
 
   // WindowWriter.
   std::vector<RingCursor> cursors;

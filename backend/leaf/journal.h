@@ -183,6 +183,8 @@ class Journal {
   std::uint64_t given_up_packets() const noexcept { return given_up_packets_; }
   std::uint64_t given_up_calls() const noexcept { return given_up_calls_; }
   std::size_t live_bytes() const noexcept { return live_bytes_; }
+  /// Size of the region. Live entries can use almost all of it.
+  std::size_t capacity() const noexcept { return region_.size(); }
 
  private:
   struct Header;

@@ -1,15 +1,13 @@
-// A communicator's identity must be equal in all its processes, although they do not exchange it.
-// All members make the communicator together. So they agree on its members and on the number of
-// earlier communicators with the same members: identity = hash(members, number). For an
-// intercommunicator the hash covers both groups, the one with the smaller hash first. So each
-// communicator must be counted exactly once, also if the map has no room for it. If one could not
-// be counted, all later ones get no identity, because it might be that of another communicator in
-// other processes.
+// An identity is a hash of parent and members, plus the number of the communicator. So
+// communicators that a program makes again and again from one parent get successive identities,
+// which are never equal. Two of n other communicators are equal with a probability of n^2 / 2^33.
 
 #include <sys/mman.h>
 
 #include "capture/core/bounded_lock_internal.h"
 #include "capture/core/comm_map_internal.h"
+#include "capture/core/communicator_definition_internal.h"
+#include "capture/core/definition_writer_internal.h"
 #include "capture/core/process_internal.h"
 
 namespace xylem::capture {
@@ -30,10 +28,23 @@ std::uint64_t hash_of(const std::int32_t* ranks, std::int32_t size) {
   return hash;
 }
 
-std::uint32_t identity_of(const Members& members, std::uint32_t made) {
-  const auto identity = static_cast<std::uint32_t>(mix(members.hash, made) >> 16);
-  const bool reserved = identity <= kCommSelf || identity == kNoComm;
-  return reserved ? kCommSelf + 1 + made % 1000 : identity;
+// Tags of sequences; see Origin. Tags of functions are small numbers.
+constexpr std::uint64_t kUnseenTag = 1ull << 48;
+constexpr std::uint64_t kChildTag = 2ull << 48;
+
+// The hashes of Members, from those of its groups; `remote` is 0 for an intracommunicator.
+void set_hash(Members& members, std::uint64_t local, std::uint64_t remote) {
+  members.is_second = members.is_inter && local > remote;
+  members.hash = local < remote ? mix(local, remote) : mix(remote, local);
+  members.own_hash = mix(mix(local, remote), members.is_inter);
+}
+
+// The `number`-th identity of a sequence.
+std::uint32_t identity_in(std::uint64_t sequence, std::uint32_t number) {
+  constexpr std::uint32_t kReserved = 3;  // kCommWorld, kCommSelf and kNoComm.
+  constexpr std::uint64_t kIdentities = (1ull << 32) - kReserved;
+  const std::uint64_t first = mix(0x9e3779b97f4a7c15u, sequence) >> 16;
+  return static_cast<std::uint32_t>((first + number) % kIdentities) + kCommSelf + 1;
 }
 
 // A group of MPI. Its handle is a pointer in Open MPI and an int in MPICH; a Word has room for
@@ -65,24 +76,28 @@ bool translate(const Group& group, const Group& world, std::int32_t* scratch, st
 
 }  // namespace
 
-bool CommMap::begin(std::int32_t world_rank, std::int32_t world_size) noexcept {
+bool CommMap::begin(std::int32_t world_rank, std::int32_t world_size, bool from_start) noexcept {
   const BoundedLock locked(locked_);
   if (!locked) return false;
   world_size_ = world_size;
-  Members* world = room_for(0);
+  from_start_ = from_start;
+  Members* world = room_for(world_size);
   Members* self = room_for(1);
   if (world == nullptr || self == nullptr) return false;
   world->size = world_size;
   world->local_size = world_size;
   world->rank = world_rank;
-  world->is_world_order = true;
+  for (std::int32_t r = 0; r < world_size; ++r) world->table()[r] = r;
+  set_hash(*world, hash_of(world->table(), world_size), 0);
   self->size = 1;
   self->local_size = 1;
   self->table()[0] = world_rank;
+  set_hash(*self, hash_of(self->table(), 1), 0);
   handle_mask_ = process.abi.handle_mask;
   world_key_ = process.abi.comm_world;
-  world_ = put(world_key_, world, kCommWorld);
-  put(process.abi.comm_self, self, kCommSelf);
+  world_ = put(world_key_, intern(*world), kCommWorld);
+  define(world_key_, *world_, kNoComm);
+  put(process.abi.comm_self, intern(*self), kCommSelf);
   return true;
 }
 
@@ -91,15 +106,32 @@ const CommEntry* CommMap::find_other(Word key) noexcept {
   for (CommEntry* at = set; at != set + kCommWays; ++at) {
     if (at->key.load(std::memory_order_acquire) == key) return at;
   }
-  return world_ == nullptr ? nullptr : learn(key, Origin::kUnknown);
+  return world_ == nullptr ? nullptr : learn(key, Origin{});
 }
 
-void CommMap::add(Word comm) noexcept {
+Origin CommMap::next_child(Word parent) noexcept {
+  if (!from_start_) return {};
+  const CommEntry* const entry = find(parent);
+  Origin origin{Origin::Kind::kUnknown};
+  if (entry == nullptr || entry->identity == kNoComm) return origin;
+  // Only one thread at a time may make communicators from a communicator.
+  const std::uint32_t number = entry->children.load(std::memory_order_relaxed);
+  if (number == CommEntry::kUncertain) return origin;
+  entry->children.store(number + 1, std::memory_order_relaxed);
+  return {Origin::Kind::kChild, entry->identity, number, 0};
+}
+
+void CommMap::lose_children(Word parent) noexcept {
+  const CommEntry* const entry = find_known(parent);
+  if (entry == nullptr) return lose_unseen();
+  entry->children.store(CommEntry::kUncertain, std::memory_order_relaxed);
+}
+
+void CommMap::add(Word comm, const Origin& origin) noexcept {
   const Word key = comm & process.abi.handle_mask;
-  if (world_ != nullptr) {
-    forget(key);  // MPI may reuse a handle whose communicator was freed unnoticed.
-    learn(key, Origin::kJustMade);
-  }
+  if (world_ == nullptr || key == 0 || key == process.abi.comm_null) return;
+  forget(key);  // MPI may reuse a handle whose communicator was freed unnoticed.
+  learn(key, origin);
 }
 
 void CommMap::forget(Word comm) noexcept {
@@ -124,37 +156,67 @@ CommEntry* CommMap::put(Word key, const Members* members, std::uint32_t identity
   room->members = members;
   room->identity = identity;
   room->collectives.store(0, std::memory_order_relaxed);
+  room->children.store(0, std::memory_order_relaxed);
   room->key.store(key, std::memory_order_release);
   return room;
 }
 
-const CommEntry* CommMap::learn(Word key, Origin origin) noexcept {
+const CommEntry* CommMap::learn(Word key, const Origin& origin) noexcept {
   if (key == 0 || key == process.abi.comm_null) return nullptr;
-  const bool is_new = origin == Origin::kJustMade;
-  // It was probably counted when it was made. This avoids calls of MPI at each use.
-  if (!is_new && has_overflowed_ && room_in_set_of(key) == nullptr) return nullptr;
-  const BoundedLock locked(locked_);
-  if (!locked) {
-    if (is_new) has_missed_one_ = true;
-    return nullptr;
+  const bool is_unseen = origin.kind == Origin::Kind::kUnseen;
+  // It probably has an identity. This avoids calls of MPI at each use.
+  if (is_unseen && has_overflowed_ && room_in_set_of(key) == nullptr) return nullptr;
+  const CommEntry* entry = nullptr;
+  {
+    const BoundedLock locked(locked_);
+    CommEntry* const set = set_of(key);
+    for (CommEntry* at = set; locked && at != set + kCommWays; ++at) {
+      if (at->key.load(std::memory_order_acquire) == key) return at;  // By another thread.
+    }
+    Members* const members = locked ? members_of(key) : nullptr;
+    if (members == nullptr) {
+      if (origin.kind != Origin::Kind::kChild) lose_unseen();
+      return nullptr;
+    }
+    const std::uint32_t identity = identity_of(*members, origin);
+    entry = put(key, members, identity);
+    if (entry == nullptr) has_overflowed_ = true;
   }
-  CommEntry* const set = set_of(key);
-  for (CommEntry* at = set; at != set + kCommWays; ++at) {
-    if (at->key.load(std::memory_order_acquire) == key) return at;  // Another thread has added it.
-  }
-  Members* members = members_of(key);
-  if (members == nullptr) {
-    if (is_new) has_missed_one_ = true;
-    return nullptr;
-  }
-  std::uint32_t identity = kNoComm;
-  if (is_new || !has_overflowed_) {
-    const std::uint32_t made = members->made.fetch_add(1, std::memory_order_relaxed);
-    if (!has_missed_one_) identity = identity_of(*members, made);
-  }
-  CommEntry* const entry = put(key, members, identity);
-  if (entry == nullptr) has_overflowed_ = true;
+  if (entry != nullptr && entry->identity != kNoComm) define(key, *entry, origin.parent);
   return entry;
+}
+
+std::uint32_t CommMap::identity_of(Members& members, const Origin& origin) noexcept {
+  switch (origin.kind) {
+    case Origin::Kind::kChild:
+      return identity_in(mix(mix(kChildTag, origin.parent), members.hash), origin.number);
+    case Origin::Kind::kByMembers: {
+      const std::uint64_t sequence = mix(origin.tag, members.hash);
+      const std::uint32_t number = next_of(sequence);
+      if (has_missed_one_ || number == CommEntry::kUncertain) return kNoComm;
+      return identity_in(sequence, number);
+    }
+    case Origin::Kind::kUnseen: {
+      if (has_overflowed_) return kNoComm;
+      const std::uint32_t number = members.unseen.fetch_add(1, std::memory_order_relaxed);
+      if (has_missed_one_) return kNoComm;
+      return identity_in(mix(kUnseenTag, members.hash), number);
+    }
+    case Origin::Kind::kUnknown:
+      break;
+  }
+  return kNoComm;
+}
+
+// kUncertain: there is no room for a further sequence.
+std::uint32_t CommMap::next_of(std::uint64_t sequence) noexcept {
+  const std::uint64_t key = sequence == 0 ? 1 : sequence;
+  for (std::uint32_t tries = 0; tries < kMaxSequences; ++tries) {
+    Sequence& at = sequences_[(key + tries) % kMaxSequences];
+    if (at.key == 0) at.key = key;
+    if (at.key == key) return at.count++;
+  }
+  return CommEntry::kUncertain;
 }
 
 Members* CommMap::members_of(Word comm) noexcept {
@@ -188,10 +250,7 @@ Members* CommMap::members_of(Word comm) noexcept {
       candidate->size = is_inter != 0 ? remote.size : local.size;
       for (std::int32_t r = 0; r < candidate->size; ++r)
         candidate->table()[r] = ranks[max_size + r];
-      const std::uint64_t small = local_hash < remote_hash ? local_hash : remote_hash;
-      const std::uint64_t large = local_hash < remote_hash ? remote_hash : local_hash;
-      candidate->hash = mix(small, large);
-      candidate->own_hash = mix(mix(local_hash, remote_hash), candidate->is_inter);
+      set_hash(*candidate, local_hash, remote_hash);
       found = intern(*candidate);
     }
   }
@@ -216,6 +275,7 @@ Members* CommMap::intern(Members& candidate) noexcept {
     candidate.is_world_order = candidate.table()[r] == r;
   candidate.next = known_;
   known_ = &candidate;
+  definitions.member({candidate.hash, candidate.rank, candidate.is_second ? 1u : 0u});
   return &candidate;
 }
 

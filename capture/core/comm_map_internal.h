@@ -7,9 +7,19 @@
 // first use of the communicator. The entry is removed when the communicator is freed. A look-up
 // that finds an entry takes no lock. Adding an entry takes a lock and calls MPI (local operations
 // only). If another thread holds the lock for too long, the communicator is unknown for this call.
-// A communicator has no identity (kNoComm) if other processes might give this identity to another
-// one: if an earlier communicator could not be counted when it was made, or if the map has had no
-// room and this one may have been counted already.
+//
+// The identity of a communicator must be equal in all its processes, although they do not exchange
+// it. All processes of a communicator make the same communicators from it, in the same order,
+// because MPI wants this of collective calls. So each process counts them, also those that it is no
+// member of, and the identity is computed from the parent's identity, this number and the members.
+// Some functions have no parent that all members share (MPI_Comm_create_group,
+// MPI_Intercomm_create): there the calls with the same members and tag are counted. See Origin.
+//
+// A communicator that no wrapper saw being made is numbered among those with the same members, in
+// the order of first use. It has no identity (kNoComm) if other processes might give this identity
+// to another one: if one of these communicators could not be counted, or if the map has had no room
+// and this one may have an identity already. A communicator whose parent has no identity has none
+// either, nor has one that was made after a failed call on the same parent.
 // Communicators with equal members share one table of world ranks. The tables live as long as the
 // process, so a request may point to a table after its communicator was freed. The total memory of
 // all tables is limited.
@@ -33,7 +43,10 @@ struct Members {
   std::int32_t rank;        ///< Rank of this process in the local group.
   bool is_inter;
   bool is_world_order;  ///< If true, each rank equals its world rank, and the table is not used.
-  std::atomic<std::uint32_t> made;  ///< Number of communicators made with these members so far.
+  bool is_second;  ///< True if this process is in the second group of an intercommunicator, which
+                   ///< is the one with the larger hash.
+  std::atomic<std::uint32_t> unseen;  ///< Number of communicators with these members that no
+                                      ///< wrapper saw being made.
   Members* next;
 
   /// World rank of each member; -1 for processes of other worlds. In memory, the table comes
@@ -59,7 +72,24 @@ struct CommEntry {
   /// communicator, so no atomic addition is needed. kUncertain if a collective has failed here,
   /// because it may have succeeded on other ranks.
   mutable std::atomic<std::uint32_t> collectives{0};
+  /// Number of the next communicator that is made from this one. kUncertain if such a call has
+  /// failed.
+  mutable std::atomic<std::uint32_t> children{0};
   static constexpr std::uint32_t kUncertain = 0xffffffff;
+};
+
+/// How a communicator was made. It is equal in all its processes.
+struct Origin {
+  enum class Kind : std::uint8_t {
+    kUnseen = 0,     ///< No wrapper saw how it was made.
+    kChild = 1,      ///< It is child `number` of `parent`.
+    kByMembers = 2,  ///< It is numbered among those with the same `tag` and members.
+    kUnknown = 3,    ///< It gets no identity.
+  };
+  Kind kind = Kind::kUnseen;
+  std::uint32_t parent = kNoComm;
+  std::uint32_t number = 0;
+  std::uint64_t tag = 0;
 };
 
 /// The map has room for at most kCommSets * kCommWays communicators at the same time. Calls on
@@ -76,9 +106,10 @@ constexpr std::uint64_t kMembersBlockBytes = 256u << 10;
 /// Call begin() once; then any thread may call the other functions.
 class CommMap {
  public:
-  /// Adds MPI_COMM_WORLD and MPI_COMM_SELF. Call it when MPI is initialised. Returns false if there
-  /// is no memory; then every communicator is unknown.
-  bool begin(std::int32_t world_rank, std::int32_t world_size) noexcept;
+  /// Adds MPI_COMM_WORLD and MPI_COMM_SELF. Call it when MPI is initialised. `from_start` is false
+  /// if communicators may have been made before. Then all communicators count as unseen. Returns
+  /// false if there is no memory; then every communicator is unknown.
+  bool begin(std::int32_t world_rank, std::int32_t world_size, bool from_start = true) noexcept;
 
   /// Finds the communicator that was passed to a wrapper. Returns null for MPI_COMM_NULL, and for a
   /// communicator that cannot be added, for example because the map has no room.
@@ -99,8 +130,18 @@ class CommMap {
     return nullptr;
   }
 
-  /// Adds `comm`, which MPI has just made. Ignores MPI_COMM_NULL.
-  void add(Word comm) noexcept;
+  /// Call it when a call has succeeded that makes communicators from `parent`, or has started to
+  /// make one, in the order of these calls. Also if this process gets MPI_COMM_NULL.
+  Origin next_child(Word parent) noexcept;
+  /// A call that makes communicators from `parent` has failed. It may have succeeded elsewhere, so
+  /// later children of this parent get no identity.
+  void lose_children(Word parent) noexcept;
+  /// The same for a call that has no parent, or whose communicator will not be seen: later
+  /// communicators that are numbered by their members get no identity.
+  void lose_unseen() noexcept { has_missed_one_ = true; }
+
+  /// Adds `comm`, which MPI has just made, and defines it. Ignores MPI_COMM_NULL.
+  void add(Word comm, const Origin& origin) noexcept;
 
   /// Removes `comm`, which is about to be freed.
   void forget(Word comm) noexcept;
@@ -111,8 +152,9 @@ class CommMap {
     const std::uint64_t mixed = static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15u;
     return &entries_[(mixed >> 32) % kCommSets * kCommWays];
   }
-  enum class Origin : std::uint8_t { kJustMade, kUnknown };
-  const CommEntry* learn(Word key, Origin origin) noexcept;
+  const CommEntry* learn(Word key, const Origin& origin) noexcept;
+  std::uint32_t identity_of(Members& members, const Origin& origin) noexcept;
+  std::uint32_t next_of(std::uint64_t sequence) noexcept;
   CommEntry* room_in_set_of(Word key) noexcept;
   Members* members_of(Word comm) noexcept;
   Members* intern(Members& candidate) noexcept;
@@ -130,11 +172,20 @@ class CommMap {
   std::uint64_t used_ = 0;
   std::uint64_t taken_ = 0;  // Size of all blocks.
   std::int32_t world_size_ = 0;
+  bool from_start_ = true;
   // For BoundedLock. Not a SharedState: its mutex waits without limit, but an error handler of MPI
   // may leave learn() by an exception or a jump, and the lock is then never released.
   std::atomic<bool> locked_{false};
-  std::atomic<bool> has_overflowed_{false};  // A communicator was counted, but had no room.
-  std::atomic<bool> has_missed_one_{false};  // One was made, but not counted.
+  std::atomic<bool> has_overflowed_{false};  // A communicator has got an identity, but no room.
+  std::atomic<bool> has_missed_one_{false};  // One should have been numbered by its members.
+
+  // The communicators made so far without a parent, by tag and members. Never emptied.
+  struct Sequence {
+    std::uint64_t key = 0;  // 0: free.
+    std::uint32_t count = 0;
+  };
+  static constexpr std::uint32_t kMaxSequences = 4096;
+  Sequence sequences_[kMaxSequences] = {};
 };
 
 /// The map of this process.

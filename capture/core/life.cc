@@ -11,6 +11,7 @@
 #include "capture/core/agent_start_internal.h"
 #include "capture/core/beginning_internal.h"
 #include "capture/core/comm_map_internal.h"
+#include "capture/core/definition_writer_internal.h"
 #include "capture/core/life_internal.h"
 #include "capture/core/process_internal.h"
 #include "capture/core/request_table_internal.h"
@@ -55,6 +56,7 @@ void forget_parent() {
   thread_state = ThreadState{};
   memset(static_cast<void*>(&comms), 0, sizeof comms);
   memset(static_cast<void*>(&requests), 0, sizeof requests);
+  memset(static_cast<void*>(&definitions), 0, sizeof definitions);
 }
 
 bool has_own_gate() { return process.gate != &first_gate; }
@@ -121,6 +123,7 @@ bool make_and_register() {
   if (is_registered && short_of.size() == 0) {
     process.use_tsc = segment.header->clock == ClockKind::kTsc;
     process.abi = find_abi(private_mpi_library());  // Other threads record from now on.
+    definitions.begin(segment.header);
     __atomic_store_n(&process.segment, segment.header, __ATOMIC_RELEASE);
     return true;
   }
@@ -163,7 +166,7 @@ bool has_started(std::uint16_t function) noexcept {
   start();
   if (process.segment == nullptr) return false;
   if (process.segment->state.load(std::memory_order_relaxed) == ProcessState::kStarting)
-    enter_world();
+    enter_world(false);
   return true;
 }
 
@@ -209,7 +212,7 @@ void start() noexcept {
   beginning().is_starting.store(false, std::memory_order_release);
 }
 
-void enter_world() noexcept {
+void enter_world(bool from_start) noexcept {
   if (process.segment == nullptr || !is_gate_open()) return;
   const LaunchPlace place = launch_place();
   int rank = place.rank == kNoLaunchRank ? 0 : static_cast<int>(place.rank);
@@ -224,7 +227,7 @@ void enter_world() noexcept {
   SegmentHeader& segment = *process.segment;
   process.many_threads =
       !has_world || call_mpi(kMPI_Query_thread, &provided) != 0 || provided >= kThreadMultiple;
-  if (has_world && !comms.begin(rank, size))
+  if (has_world && !comms.begin(rank, size, from_start))
     say("no memory for communicators: records have no peers");
   find_world_key(segment.world_key);
   segment.rank = static_cast<std::uint32_t>(rank);

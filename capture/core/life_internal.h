@@ -38,8 +38,9 @@ void watch_thread_end(Thread* thread) noexcept;
 void start() noexcept;
 
 /// Finds out this process's rank and world. Call it when MPI is initialised. It asks MPI and the
-/// environment, and does not communicate with other ranks.
-void enter_world() noexcept;
+/// environment, and does not communicate with other ranks. `from_start` is false if the program may
+/// have called MPI before.
+void enter_world(bool from_start) noexcept;
 
 /// Notes that MPI_Session_init has succeeded: MPI is initialised from now on.
 void note_session() noexcept;

@@ -27,7 +27,7 @@ Word initialise(bool by_profiling_name, std::uint16_t function, Words... words) 
   const Word result = go_on(by_profiling_name, function, words...);
   is_inside_init.store(false);
   const bool is_ours = recorded && call.stop(result);
-  if (static_cast<int>(result) == 0) enter_world();
+  if (static_cast<int>(result) == 0) enter_world(true);
   if (is_ours) close_plain(call);
   if (!recorded) leave_unrecorded();
   return result;

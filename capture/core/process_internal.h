@@ -82,7 +82,6 @@ struct Thread {
   Word* request_handles = nullptr;
   unsigned char* statuses = nullptr;                ///< Used in place of MPI_STATUSES_IGNORE.
   alignas(8) unsigned char status[kLargestStatus];  ///< Used in place of MPI_STATUS_IGNORE.
-  std::uint32_t freed_comm = kNoComm;  ///< Identity of the communicator that MPI_Comm_free frees.
 
   std::uint32_t pending[kMaxFunctions] = {};  ///< Calls since the last record of a function.
 };
@@ -105,6 +104,8 @@ struct Call {
   // Set for a call that completes one request; see before_wait().
   TrackedRequest* tracked;  ///< Null when the request is not tracked.
   Word request;             ///< The request's handle; 0 if there is none.
+
+  std::uint32_t freed_comm;  ///< Identity of the communicator that MPI_Comm_free frees.
 
   // Set if the numbers of the call's messages were taken before the real call; see number_early().
   bool is_numbered;
@@ -175,6 +176,14 @@ std::uint64_t monotonic_ns() noexcept;
 /// and while the agent's switch is off.
 XYLEM_INLINE bool is_on() noexcept;
 
+/// Returns whether capture has started and the agent's switch is off. Then wrappers of functions
+/// that make, name or free communicators still follow what these do; see begin_watch().
+XYLEM_INLINE bool is_dormant() noexcept;
+
+/// Begins a call that is followed, but neither counted nor recorded. If it returns false, the
+/// wrapper makes the real call and does nothing else. Otherwise the wrapper ends with leave().
+XYLEM_INLINE bool begin_watch(Call& call, std::uint16_t function) noexcept;
+
 /// Begins a call. If it returns false, the wrapper makes the real call, then calls
 /// leave_unrecorded(), and does nothing else.
 XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept;
@@ -244,6 +253,12 @@ XYLEM_INLINE bool is_on() noexcept {
   return enabled != nullptr && enabled->load(std::memory_order_relaxed) != 0;
 }
 
+XYLEM_INLINE bool is_dormant() noexcept {
+  const auto* enabled = process.gate->enabled.load(std::memory_order_relaxed);
+  return enabled != nullptr && process.segment != nullptr &&
+         enabled->load(std::memory_order_relaxed) == kOff;
+}
+
 /// Value of ThreadState::frame while the wrapper of PMPI_X jumps to the wrapper of MPI_X.
 inline const void* profiling_name() noexcept { return reinterpret_cast<const void*>(1); }
 
@@ -311,6 +326,21 @@ XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept {
   call.calls = pending;
   call.begin = ticks();
   publish(call);
+  return true;
+}
+
+XYLEM_INLINE bool begin_watch(Call& call, std::uint16_t function) noexcept {
+  ThreadState& state = thread_state;
+  call = {};
+  call.function = function;
+  const void* const frame = __builtin_frame_address(0);
+  const void* const caller = __builtin_return_address(0);
+  if (state.frame != nullptr) {
+    call.by_profiling_name = state.frame == profiling_name();
+    if (!call.by_profiling_name && !begins_anew(state, function, frame, caller)) return false;
+  }
+  state.frame = frame;
+  state.caller = caller;
   return true;
 }
 

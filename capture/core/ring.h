@@ -7,11 +7,11 @@
 // reader, the agent. Writer and reader never wait for each other. If a ring is full, the new record
 // is dropped, and its calls are counted.
 //
-//   segment: [ SegmentHeader | ThreadRing 0 | ThreadRing 1 ... | records 0 | records 1 | ... ]
+//   segment: [ SegmentHeader | definitions | ThreadRing 0 | ThreadRing 1 ... | records 0 | ... ]
 //
 // Each part is page-aligned. The file is sparse and is never mapped as a whole. The process maps
 // the records of a ring before a thread uses the ring for the first time. The agent maps them when
-// the ring is in use.
+// the ring is in use. definitions.h describes the definitions.
 //
 // A ring's slots are divided into 64 blocks. When a block is full, the writer continues in the
 // first free block and records the order of blocks in `block_of`. A block is free when the reader
@@ -51,10 +51,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "capture/core/definitions.h"
+
 namespace xylem::capture {
 
 constexpr std::uint64_t kSegmentMagic = 0x31676573'6d6c7978;  // "xylmseg1"
-constexpr std::uint32_t kLayoutVersion = 4;
+constexpr std::uint32_t kLayoutVersion = 5;
 
 /// Limits of the layout. Functions are numbered from 0 in the order of the function table.
 constexpr std::uint32_t kMaxFunctions = 1024;
@@ -80,8 +82,8 @@ constexpr std::int32_t kNoTag = -2147483647 - 1;
 constexpr std::uint32_t kNoComm = 0xffffffff;
 
 /// Identity of communicators, the same in every process of the world: 0 is MPI_COMM_WORLD, 1 is
-/// MPI_COMM_SELF. The identity of any other communicator is above 1. This identity is a hash of the
-/// members and of the number of earlier communicators with the same members.
+/// MPI_COMM_SELF. The identity of any other communicator is above 1; comm_map_internal.h says how
+/// it is computed. definitions.h describes what is known of a communicator.
 constexpr std::uint32_t kCommWorld = 0;
 constexpr std::uint32_t kCommSelf = 1;
 
@@ -278,6 +280,7 @@ struct alignas(64) SegmentHeader {
                                               ///< lost.
   std::atomic<std::uint64_t> untracked_requests;  ///< Requests and matched messages that could not
                                                   ///< be followed.
+  DefinitionLog definitions;
 
   // Written by the agent: calls of each function in journalled windows, over all threads.
   alignas(64) std::uint64_t windowed_calls[kMaxFunctions];
@@ -296,8 +299,9 @@ constexpr std::uint64_t round_to_page(std::uint64_t bytes) {
 }
 
 /// Offsets of a segment's parts, and the segment's size, in bytes.
+constexpr std::uint64_t definitions_offset() { return round_to_page(sizeof(SegmentHeader)); }
 constexpr std::uint64_t ring_offset(std::uint32_t ring) {
-  return round_to_page(sizeof(SegmentHeader)) + ring * round_to_page(sizeof(ThreadRing));
+  return definitions_offset() + kDefinitionBytes + ring * round_to_page(sizeof(ThreadRing));
 }
 constexpr std::uint64_t records_bytes(std::uint32_t records) {
   return round_to_page(std::uint64_t{records} * sizeof(Record));

@@ -114,9 +114,19 @@ SHAPES = {
                                "{sendtype});"),
     "neighbor_alltoallw": ("", "after_neighbor_alltoallw(call, {mode}, {comm}, {sendcounts}, "
                                "{sendtypes});"),
-    "comm_new": ("", "after_comm_new(call, {mode}, {newcomm});"),
+    "comm_new": ("", "after_comm_new(call, {mode}, {comm}, {newcomm});"),
+    "comm_new_by_group": ("", "after_comm_new_by_group(call, {mode}, {comm}, {tag}, {newcomm});"),
+    "comm_new_from_group": ("", "after_comm_new_from_group(call, {mode}, {stringtag}, {newcomm});"),
+    "intercomm_new": ("", "after_intercomm_new(call, {mode}, {tag}, {newcomm});"),
+    "comm_join": ("", "after_comm_join(call, {mode}, {newcomm});"),
+    "comm_set_name": ("", "after_comm_set_name(call, {comm}, {comm_name});"),
     "comm_free": ("before_comm_free(call, {comm});", "after_comm_free(call);"),
 }
+
+# Shapes that are followed while capture is switched off, too: otherwise communicators would have
+# other identities in processes that were switched off earlier.
+WATCHED = ("comm_new", "comm_new_by_group", "comm_new_from_group", "intercomm_new", "comm_join",
+           "comm_set_name", "comm_free")
 
 # A shape: its line that tells the agent what a blocking call waits for, and takes the numbers of the
 # call's messages if there are several threads. It comes last before the real call.
@@ -243,13 +253,24 @@ def wrapper(function, number):
     lines += [f"  {function.fill(after)}", "  leave();"] if after else ["  close_plain(call);"]
     lines += ["  return result;", "}",
               f"XYLEM_FIRST {returned} first_{name}({declared}) {{", f"  return {real};", "}"]
-    if len(words) > REGISTERS:
+    is_watched = function.shape in WATCHED
+    watch = f"  if (is_dormant()) return watch_{name}({passed});"
+    if is_watched:
+        lines += [f"XYLEM_RECORDING {returned} watch_{name}({declared}) {{",
+                  "  Call call;",
+                  f"  if (!begin_watch(call, k{name})) return {passes};"]
+        lines += [f"  {function.fill(before)}"] if before else []
+        lines += [f"  const {returned} result = {goes_on};",
+                  "  call.result = static_cast<std::int32_t>(result);",
+                  f"  {function.fill(after)}", "  leave();", "  return result;", "}"]
+    if len(words) > REGISTERS and not is_watched:
         unused = ", ".join(f"[[maybe_unused]] Word {w}" for w in words)
         lines += [f"XYLEM_WRAPPER_OF_MANY({name}, {number * POINTER_BYTES}, ({unused}), "
                   f"({passed}))"]
     else:
         lines += [f"XYLEM_WRAPPER {returned} {name}({declared}) {{",
                   f"  if (is_on()) return record_{name}({passed});",
+                  *([watch] if is_watched else []),
                   f"  if (!is_found(k{name})) return first_{name}({passed});",
                   f"  return {real.replace('real', 'found', 1)};", "}"]
     lines += [f"XYLEM_WRAPPER {returned} P{name}({declared}) {{"]
@@ -257,6 +278,9 @@ def wrapper(function, number):
     if not CONVERSION.search(name):
         lines += [f"  if (is_on() && enter_by_profiling_name(k{name})) "
                   f"return record_{name}({passed});"]
+        if is_watched:
+            lines += [f"  if (is_dormant() && enter_by_profiling_name(k{name})) "
+                      f"return watch_{name}({passed});"]
     lines += [f"  return {own};", "}\n\n"]
     return "\n".join(lines)
 

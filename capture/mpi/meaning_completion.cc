@@ -52,8 +52,7 @@ Meaning complete(TrackedRequest* tracked, Word request, Word status) noexcept {
   meaning.request = request;
   meaning.comm = tracked->comm;
   if (is_receive(*tracked)) read_tracked(meaning, *tracked, status);
-  if (tracked->kind == RequestKind::kNewComm)
-    comms.add(load_handle(reinterpret_cast<Word>(tracked->new_comm)));
+  if (tracked->kind == RequestKind::kNewComm) add_completed_comm(*tracked);
   tracked->active = false;
   const bool lives_on =
       tracked->kind != RequestKind::kReceive && tracked->kind != RequestKind::kNewComm;

@@ -173,9 +173,23 @@ void after_neighbor_alltoallv(const Call& call, Mode mode, Word request, Word co
 void after_neighbor_alltoallw(const Call& call, Mode mode, Word request, Word comm,
                               Counts sendcounts, Word sendtypes) noexcept;
 
-// Communicators. The record has the identity of the communicator that was made or freed.
-void after_comm_new(const Call& call, Mode mode, Word request, Word newcomm) noexcept;
-void before_comm_free(const Call& call, Word comm) noexcept;
+// Communicators. The record has the identity of the communicator that was made, named or freed.
+// These functions are also called for calls without a record (`call.calls` is 0), and while capture
+// is switched off. Then `call.thread` may be null.
+void after_comm_new(const Call& call, Mode mode, Word request, Word parent, Word newcomm) noexcept;
+/// All members of the new communicator call it with the same tag. Other members of `parent` do not.
+void after_comm_new_by_group(const Call& call, Mode mode, Word request, Word parent,
+                             std::int32_t tag, Word newcomm) noexcept;
+/// The same for functions without a common parent. `tag` is a text.
+void after_comm_new_from_group(const Call& call, Mode mode, Word request, Word tag,
+                               Word newcomm) noexcept;
+void after_intercomm_new(const Call& call, Mode mode, Word request, std::int32_t tag,
+                         Word newcomm) noexcept;
+void after_comm_join(const Call& call, Mode mode, Word request, Word newcomm) noexcept;
+/// The request of a new communicator has completed.
+void add_completed_comm(const TrackedRequest& tracked) noexcept;
+void after_comm_set_name(const Call& call, Word comm, Word name) noexcept;
+void before_comm_free(Call& call, Word comm) noexcept;
 void after_comm_free(const Call& call) noexcept;
 
 }  // namespace xylem::capture

@@ -104,6 +104,7 @@ SqliteIntake::SqliteIntake(Connection& connection, std::shared_ptr<const StreamF
       chunk_(connection),
       registration_(connection),
       loss_(connection),
+      definitions_(connection),
       series_(connection),
       summaries_(connection),
       alerts_(connection),
@@ -214,6 +215,7 @@ void SqliteIntake::store_process(LeafId leaf, const wire::ProcessRow& row) {
     registration_.new_world.reset();
   }
   registration_.initialised.run(process, world, row.rank);
+  definitions_.put(process, WorldId{static_cast<std::uint32_t>(world)}, row.rank, row.definitions);
 }
 
 void SqliteIntake::store_window(std::uint64_t wave, const wire::ProfileWindow& window) {

@@ -12,6 +12,7 @@
 #include "storage/alert/alert_intake_internal.h"
 #include "storage/sqlite_internal.h"
 #include "storage/table_keys_internal.h"
+#include "storage/write/definition_intake_internal.h"
 #include "storage/write/intake_internal.h"
 #include "storage/write/range_ledger_internal.h"
 #include "storage/write/series_intake_internal.h"
@@ -90,6 +91,7 @@ class SqliteIntake {
   ChunkStatements chunk_;
   RegistrationStatements registration_;
   LossStatements loss_;
+  DefinitionIntake definitions_;
   SeriesIntake series_;
   Summarizer summaries_;
   AlertIntake alerts_;

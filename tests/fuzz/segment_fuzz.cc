@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t kRingRecords = 64;
 
-// Where there is something: the header's front, one thread's counters, its records.
+// Where there is something: the header's front, definitions, one thread's counters, its records.
 std::byte* place(testing::HandMadeSegment& segment, std::size_t where) {
   const std::size_t word = where >> 2;
   auto* const header = reinterpret_cast<std::byte*>(&segment.header());
@@ -28,7 +28,8 @@ std::byte* place(testing::HandMadeSegment& segment, std::size_t where) {
     case 0:
       return header + 8 * (word % 64);
     case 1:
-      return ring + 8 * (word % 32);
+      return word % 2 == 0 ? ring + 8 * (word / 2 % 32)
+                           : header + capture::definitions_offset() + 8 * (word / 2 % 32);
     case 2:
       return ring + 8 * (word % (sizeof(capture::ThreadRing) / 8));
     default:
@@ -59,6 +60,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   // Half of the injuries before the agent has looked at it for long, half later.
   const std::size_t half = size / 20 * 10;
   call(segment, host, 8);
+  for (std::uint64_t group = 0; group < 8; ++group)
+    segment.define(capture::DefinitionKind::kMember, capture::MemberDefinition{group, 0, 0});
   injure(segment, bytes, half);
   host.pass(300 * kMillisecond);
   injure(segment, bytes + half, size - half);

@@ -68,6 +68,23 @@ inline wire::Fields any_fields(ByteSource& in) {
   return fields;
 }
 
+inline wire::Definitions any_definitions(ByteSource& in) {
+  wire::Definitions definitions;
+  for (std::size_t left = in.below(4); left > 0; --left) {
+    const CommId comm{in.number<std::uint32_t>() & 3};
+    definitions.communicators.push_back({comm, CommId{1}, in.number<std::uint64_t>(),
+                                         wire::CommunicatorKind{in.byte()},
+                                         in.number<std::uint32_t>(), in.number<std::uint32_t>()});
+    definitions.members.push_back(
+        {in.number<std::uint64_t>(), in.number<std::uint32_t>(), in.coin()});
+    definitions.names.push_back({comm, any_name(in)});
+    definitions.dimensions.push_back({comm, in.byte(), in.number<std::int32_t>(), in.coin()});
+    definitions.neighbours.push_back({comm, in.coin(), in.byte(), std::nullopt});
+  }
+  definitions.lost = in.number<std::uint64_t>();
+  return definitions;
+}
+
 inline wire::Bytes any_registration(ByteSource& in) {
   wire::Registration registration;
   registration.host = any_name(in);
@@ -82,6 +99,7 @@ inline wire::Bytes any_registration(ByteSource& in) {
     row.world_key.fill(in.byte() & 3);
     row.rank = Rank{in.number<std::uint32_t>()};
     row.world_size = in.number<std::uint32_t>();
+    if (row.initialised) row.definitions = any_definitions(in);
     registration.processes.push_back(std::move(row));
   }
   return wire::encode(registration);

@@ -119,6 +119,15 @@ class HandMadeSegment {
     ring_at(thread).calls[function].fetch_add(1);
   }
 
+  /// Appends an entry to the log of definitions; `payload` is a type of capture/core/definitions.h.
+  template <typename Payload>
+  void define(capture::DefinitionKind kind, const Payload& payload) {
+    static_assert(sizeof payload % 8 == 0);
+    append_definition(capture::DefinitionHead{kind, sizeof payload, 0});
+    append_definition(payload);
+    header().definitions.head.store(defined_, std::memory_order_release);
+  }
+
   /// Does what the first step of each call does: tells a sleeping agent. Returns true if the agent
   /// slept.
   bool wake_agent() {
@@ -155,7 +164,15 @@ class HandMadeSegment {
   }
 
  private:
+  template <typename Part>
+  void append_definition(const Part& part) {
+    std::byte* const log = mapping_.bytes().data() + capture::definitions_offset();
+    std::memcpy(log + defined_ % capture::kDefinitionBytes, &part, sizeof part);
+    defined_ += sizeof part;
+  }
+
   std::uint32_t capacity_;
+  std::uint64_t defined_ = 0;
   UniqueFd fd_;
   backend::Mapping mapping_;
 };

@@ -262,6 +262,22 @@ Registration sample_registration() {
           {early, running}};
 }
 
+Registration sample_registration_of_definitions() {
+  Registration registration = sample_registration();
+  registration.functions.clear();
+  registration.processes.erase(registration.processes.begin());
+  Definitions& definitions = registration.processes[0].definitions;
+  definitions.communicators = {
+      {CommId{77}, CommId{0}, 0x8123456789abcdef, CommunicatorKind::kCartesian, 4, 0},
+      {CommId{78}, std::nullopt, 5, CommunicatorKind::kInter, 1, 3}};
+  definitions.members = {{0x8123456789abcdef, 3, false}, {5, 2, true}};
+  definitions.names = {{CommId{77}, "grid of 2 x 2"}};
+  definitions.dimensions = {{CommId{77}, 0, 2, true}, {CommId{77}, 1, 2, false}};
+  definitions.neighbours = {{CommId{79}, true, 0, Rank{1}}, {CommId{79}, false, 1, std::nullopt}};
+  definitions.lost = 6;
+  return registration;
+}
+
 Registration sample_registration_of_services() {
   return {"node12",
           {},

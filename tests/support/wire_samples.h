@@ -25,6 +25,7 @@ struct NamedMessage {
 std::vector<NamedMessage> sample_messages();
 
 Registration sample_registration();
+Registration sample_registration_of_definitions();
 Registration sample_registration_of_services();
 SeriesSample sample_series();
 Tombstone sample_tombstone();

@@ -290,6 +290,10 @@ STUB(int, MPI_Comm_test_inter, (MPI_Comm, int* flag)) {
   *flag = 0;
   return MPI_SUCCESS;
 }
+STUB(int, MPI_Topo_test, (MPI_Comm, int* topology)) {
+  *topology = kUndefined;
+  return MPI_SUCCESS;
+}
 STUB(int, MPI_Comm_dup, (MPI_Comm comm, MPI_Comm* made)) {
   Ranks members;
   if (!members_of(comm, &members)) return kErrorComm;

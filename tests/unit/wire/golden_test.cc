@@ -60,6 +60,10 @@ TEST(Golden, EveryPayloadIsReadAsItWasMeant) {
   ASSERT_TRUE(services) << services.error().message;
   EXPECT_EQ(*services, testing::sample_registration_of_services());
 
+  const auto definitions = decode_registration(golden("registration_of_definitions"));
+  ASSERT_TRUE(definitions) << definitions.error().message;
+  EXPECT_EQ(*definitions, testing::sample_registration_of_definitions());
+
   const auto series = decode_series(golden("series"));
   ASSERT_TRUE(series) << series.error().message;
   EXPECT_EQ(encode(*series), encode(testing::sample_series()));

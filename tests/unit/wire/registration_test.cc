@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::sample_registration;
+using testing::sample_registration_of_definitions;
 
 Bytes registration_of(const std::function<void(schema::Registration::Builder)>& fill) {
   capnp::MallocMessageBuilder builder;
@@ -53,6 +54,35 @@ TEST(Registration, ComesBackAsItWas) {
   const auto empty = decode_registration(encode(Registration{}));
   ASSERT_TRUE(empty) << empty.error().message;
   EXPECT_EQ(*empty, Registration{});
+}
+
+TEST(Registration, CarriesTheDefinitionsOfAProcess) {
+  const auto back = decode_registration(encode(sample_registration_of_definitions()));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, sample_registration_of_definitions());
+}
+
+TEST(Registration, HoldsManyDefinitions) {
+  Registration registration = sample_registration_of_definitions();
+  Definitions& definitions = registration.processes[0].definitions;
+  for (std::uint32_t i = 0; i < 5000; ++i) {
+    definitions.communicators.push_back({CommId{i}, {}, i, CommunicatorKind::kIntra, i, 0});
+    definitions.names.push_back({CommId{i}, std::string(i % 250, 'n')});
+    definitions.neighbours.push_back({CommId{i}, i % 2 == 0, i, Rank{i}});
+  }
+  const auto back = decode_registration(encode(registration));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, registration);
+}
+
+TEST(Registration, RefusesDefinitionsOfAProcessWithoutAWorld) {
+  expect_refused(
+      [](auto registration) {
+        auto row = registration.initProcesses(1)[0];
+        row.setLane(1);
+        row.initDefinitions();
+      },
+      "a process without a world has definitions");
 }
 
 TEST(Registration, HoldsTheFunctionsOfAnyMpiAndTheProcessesOfAnyHost) {

@@ -113,6 +113,77 @@ TEST_F(WritersTest, ASharedFunctionTableIsJournalledOnce) {
   EXPECT_TRUE(registrations()[1].functions.empty());
 }
 
+TEST_F(WritersTest, DefinitionsAreAnnouncedOnceWithTheRowOfTheirProcess) {
+  RegistrationWriter writer("host", packets_, processes_);
+  first_.define(capture::DefinitionKind::kMember, capture::MemberDefinition{7, 0, 0});
+  EXPECT_TRUE(writer.announce(drain()));
+  for (const wire::Registration& found : registrations())
+    EXPECT_EQ(found.processes[0].definitions, wire::Definitions{}) << "it has no rank yet";
+  first_.enter_world(0, 2);
+  EXPECT_TRUE(writer.announce(drain()));
+  EXPECT_TRUE(writer.announce(drain()));
+  wire::Definitions expected;
+  expected.members = {{7, 0, false}};
+  ASSERT_EQ(registrations().size(), 4u);
+  EXPECT_EQ(registrations()[3].processes[0].definitions, expected);
+  EXPECT_TRUE(registrations()[3].processes[0].initialised);
+  EXPECT_EQ(first_.header().definitions.tail.load(), first_.header().definitions.head.load());
+}
+
+TEST_F(WritersTest, ASuccessorReadsOnlyDefinitionsThatAreNotJournalled) {
+  enter_world();
+  first_.define(capture::DefinitionKind::kMember, capture::MemberDefinition{7, 0, 0});
+  EXPECT_TRUE(RegistrationWriter("host", packets_, processes_).announce(drain()));
+  first_.define(capture::DefinitionKind::kMember, capture::MemberDefinition{8, 0, 0});
+  WatchedProcesses again;
+  again.add(WatchedProcess(Lane{1}, first_.view(), 0));
+  for (auto& [lane, process] : again) process.announced = process.announced_world = true;
+  EXPECT_TRUE(RegistrationWriter("host", packets_, again).announce(drain()));
+  ASSERT_EQ(registrations().size(), 2u);
+  ASSERT_EQ(registrations()[1].processes[0].definitions.members.size(), 1u);
+  EXPECT_EQ(registrations()[1].processes[0].definitions.members[0].group, 8u);
+}
+
+TEST_F(WritersTest, DefinitionsThatHadNoRoomAreCounted) {
+  enter_world();
+  first_.header().definitions.dropped.store(5);
+  RegistrationWriter writer("host", packets_, processes_);
+  EXPECT_TRUE(writer.announce(drain()));
+  EXPECT_TRUE(writer.announce(drain()));
+  ASSERT_EQ(registrations().size(), 1u);
+  EXPECT_EQ(registrations()[0].processes[0].definitions.lost, 5u);
+}
+
+TEST_F(WritersTest, ADamagedLogOfDefinitionsIsLeftOutAndCounted) {
+  enter_world();
+  first_.define(capture::DefinitionKind::kMember, capture::MemberDefinition{7, 0, 0});
+  first_.define(capture::DefinitionKind::kMember, std::uint64_t{~std::uint64_t{0}});
+  first_.header().definitions.head.fetch_sub(8);  // The second entry is cut off.
+  RegistrationWriter writer("host", packets_, processes_);
+  EXPECT_TRUE(writer.announce(drain()));
+  EXPECT_TRUE(writer.announce(drain()));
+  std::uint64_t lost = 0, members = 0;
+  for (const wire::Registration& found : registrations()) {
+    lost = found.processes[0].definitions.lost;
+    members += found.processes[0].definitions.members.size();
+  }
+  EXPECT_EQ(members, 1u);
+  EXPECT_EQ(lost, 1u);
+  EXPECT_EQ(first_.header().definitions.tail.load(), first_.header().definitions.head.load());
+}
+
+TEST_F(WritersTest, DefinitionsOfALivingProcessDoNotFillTheJournal) {
+  enter_world();
+  ASSERT_TRUE(packets_.write(draft_of(1, Journal::kSmallest / 4), now_));
+  first_.define(capture::DefinitionKind::kMember, capture::MemberDefinition{7, 0, 0});
+  RegistrationWriter writer("host", packets_, processes_);
+  EXPECT_TRUE(writer.announce(drain()));
+  EXPECT_TRUE(registrations().empty());
+  processes_.at(Lane{1}).ended = true;
+  EXPECT_TRUE(writer.announce(drain()));
+  EXPECT_EQ(registrations().size(), 1u);
+}
+
 TEST_F(WritersTest, AFunctionTableThatAFullJournalRefusedIsJournalledLater) {
   RegistrationWriter writer("host", packets_, processes_);
   for (const std::size_t bytes : {4000, 1}) {

@@ -42,6 +42,17 @@ class CommMapTest : public ::testing::Test {
     return made;
   }
 
+  /// As the wrapper of a function that makes `made` from `parent`.
+  static void add_child(CommMap& map, MPI_Comm parent, MPI_Comm made) {
+    const Origin origin = map.next_child(word(parent));
+    map.add(word(made), origin);
+  }
+  static std::uint32_t identity(CommMap& map, MPI_Comm comm) {
+    const CommEntry* const found = map.find_known(word(comm));
+    EXPECT_NE(found, nullptr);
+    return found == nullptr ? kNoComm : found->identity;
+  }
+
   std::unique_ptr<CommMap> one_ = std::make_unique<CommMap>();
   std::unique_ptr<CommMap> other_ = std::make_unique<CommMap>();
 
@@ -53,7 +64,7 @@ TEST_F(CommMapTest, CallsOnACommunicatorWithoutRoomDoNotChangeLaterIdentities) {
   std::vector<MPI_Comm> all;
   for (std::uint32_t i = 0; i < kCommSets * kCommWays + 100; ++i) {
     all.push_back(make());
-    for (CommMap* map : {one_.get(), other_.get()}) map->add(word(all.back()));
+    for (CommMap* map : {one_.get(), other_.get()}) add_child(*map, MPI_COMM_WORLD, all.back());
   }
   std::size_t unknown = 0;
   for (int calls = 0; calls < 3; ++calls) {  // Only one of the two processes calls.
@@ -64,12 +75,9 @@ TEST_F(CommMapTest, CallsOnACommunicatorWithoutRoomDoNotChangeLaterIdentities) {
     for (CommMap* map : {one_.get(), other_.get()}) map->forget(word(comm));
   }
   const MPI_Comm later = make();
-  for (CommMap* map : {one_.get(), other_.get()}) map->add(word(later));
-  const CommEntry* const here = one_->find(word(later));
-  const CommEntry* const there = other_->find(word(later));
-  ASSERT_TRUE(here != nullptr && there != nullptr);
-  EXPECT_NE(here->identity, kNoComm);
-  EXPECT_EQ(here->identity, there->identity);
+  for (CommMap* map : {one_.get(), other_.get()}) add_child(*map, MPI_COMM_WORLD, later);
+  EXPECT_NE(identity(*one_, later), kNoComm);
+  EXPECT_EQ(identity(*one_, later), identity(*other_, later));
 }
 
 TEST_F(CommMapTest, ACommunicatorThatFoundNoRoomHasNoIdentityLater) {
@@ -77,7 +85,7 @@ TEST_F(CommMapTest, ACommunicatorThatFoundNoRoomHasNoIdentityLater) {
   MPI_Comm left_out = MPI_COMM_NULL;
   while (left_out == MPI_COMM_NULL) {
     all.push_back(make());
-    one_->add(word(all.back()));
+    add_child(*one_, MPI_COMM_WORLD, all.back());
     if (one_->find(word(all.back())) == nullptr) left_out = all.back();
   }
   for (const MPI_Comm comm : all) one_->forget(word(comm));
@@ -85,6 +93,70 @@ TEST_F(CommMapTest, ACommunicatorThatFoundNoRoomHasNoIdentityLater) {
   ASSERT_NE(found, nullptr) << "there is room again";
   EXPECT_EQ(found->identity, kNoComm) << "another communicator may have this identity elsewhere";
   EXPECT_EQ(found->members->world_rank(3), 3);
+}
+
+TEST_F(CommMapTest, PendingCommunicatorsAreToldApartInWhateverOrderTheyComplete) {
+  const MPI_Comm first = make(), second = make();
+  for (CommMap* map : {one_.get(), other_.get()}) {
+    const Origin earlier = map->next_child(word(MPI_COMM_WORLD));
+    const Origin later = map->next_child(word(MPI_COMM_WORLD));
+    map->add(word(map == one_.get() ? first : second), map == one_.get() ? earlier : later);
+    map->add(word(map == one_.get() ? second : first), map == one_.get() ? later : earlier);
+  }
+  EXPECT_EQ(identity(*one_, first), identity(*other_, first));
+  EXPECT_EQ(identity(*one_, second), identity(*other_, second));
+  EXPECT_NE(identity(*one_, first), identity(*one_, second));
+}
+
+TEST_F(CommMapTest, TheOrderOfCallsMattersOnlyWithinOneParent) {
+  const MPI_Comm parent = make(), of_world = make(), of_parent = make();
+  for (CommMap* map : {one_.get(), other_.get()}) add_child(*map, MPI_COMM_WORLD, parent);
+  add_child(*one_, MPI_COMM_WORLD, of_world);
+  add_child(*one_, parent, of_parent);
+  add_child(*other_, parent, of_parent);
+  add_child(*other_, MPI_COMM_WORLD, of_world);
+  EXPECT_EQ(identity(*one_, of_world), identity(*other_, of_world));
+  EXPECT_EQ(identity(*one_, of_parent), identity(*other_, of_parent));
+  EXPECT_NE(identity(*one_, of_world), identity(*one_, of_parent)) << "their members are equal";
+}
+
+TEST_F(CommMapTest, ACommunicatorIsCountedByThoseThatAreNoMembersToo) {
+  const MPI_Comm half = make(), later = make();
+  add_child(*one_, MPI_COMM_WORLD, half);
+  add_child(*other_, MPI_COMM_WORLD, MPI_COMM_NULL);
+  for (CommMap* map : {one_.get(), other_.get()}) add_child(*map, MPI_COMM_WORLD, later);
+  EXPECT_NE(identity(*one_, later), kNoComm);
+  EXPECT_EQ(identity(*one_, later), identity(*other_, later));
+}
+
+TEST_F(CommMapTest, CommunicatorsWithoutACommonParentAreNumberedByMembersAndTag) {
+  const MPI_Comm first = make(), second = make(), tagged = make();
+  const Origin plain{Origin::Kind::kByMembers, kNoComm, 0, 1};
+  const Origin with_tag{Origin::Kind::kByMembers, kNoComm, 0, 2};
+  one_->add(word(first), plain);
+  one_->add(word(tagged), with_tag);
+  one_->add(word(second), plain);
+  other_->add(word(tagged), with_tag);
+  other_->add(word(first), plain);
+  other_->add(word(second), plain);
+  for (const MPI_Comm comm : {first, second, tagged}) {
+    EXPECT_NE(identity(*one_, comm), kNoComm);
+    EXPECT_EQ(identity(*one_, comm), identity(*other_, comm));
+  }
+  EXPECT_NE(identity(*one_, first), identity(*one_, second));
+  EXPECT_NE(identity(*one_, first), identity(*one_, tagged));
+}
+
+TEST_F(CommMapTest, AfterAFailedCallChildrenOfItsParentHaveNoIdentity) {
+  const MPI_Comm parent = make(), child = make(), grandchild = make(), other = make();
+  add_child(*one_, MPI_COMM_WORLD, parent);
+  one_->lose_children(word(parent));
+  add_child(*one_, parent, child);
+  add_child(*one_, child, grandchild);
+  add_child(*one_, MPI_COMM_WORLD, other);
+  EXPECT_EQ(identity(*one_, child), kNoComm);
+  EXPECT_EQ(identity(*one_, grandchild), kNoComm);
+  EXPECT_NE(identity(*one_, other), kNoComm);
 }
 
 // While one thread asks MPI for the members of a communicator, another one makes a communicator.
@@ -101,18 +173,20 @@ TEST_F(CommMapTest, AfterACommunicatorThatCouldNotBeCountedNoIdentityIsWrong) {
     asking->arrive_and_wait();
     has_been_made->arrive_and_wait();
   };
-  std::thread holder([&] { one_->add(word(slow)); });
+  std::thread holder([&] { add_child(*one_, MPI_COMM_WORLD, slow); });
   reached.arrive_and_wait();
-  one_->add(word(missed));  // The holder keeps the lock until this has given up.
+  // The holder keeps the lock until this has given up.
+  one_->add(word(missed), {Origin::Kind::kByMembers, kNoComm, 0, 1});
   over.arrive_and_wait();
   holder.join();
-  one_->add(word(later));
+  one_->add(word(later), {Origin::Kind::kByMembers, kNoComm, 0, 1});
   for (const MPI_Comm comm : {later, missed}) {
     const CommEntry* const found = one_->find(word(comm));
     ASSERT_NE(found, nullptr);
     EXPECT_EQ(found->identity, kNoComm);
     EXPECT_EQ(found->members->world_rank(3), 3) << "its members are known all the same";
   }
+  EXPECT_NE(identity(*one_, slow), kNoComm);
 }
 
 }  // namespace

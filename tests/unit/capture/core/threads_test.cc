@@ -22,6 +22,7 @@
 #include <tuple>
 #include <vector>
 
+#include "capture/core/comm_map_internal.h"
 #include "tests/unit/capture/core/linked_capture.h"
 
 namespace xylem::capture {
@@ -459,6 +460,30 @@ TEST_F(CaptureThreads, ACallDoesNotSwitchCaptureOnAgain) {
   wake_agent(segment());
   EXPECT_EQ(segment().enabled.load(), kOff);
   segment().enabled.store(kOn);
+}
+
+TEST_F(CaptureThreads, CommunicatorsAreFollowedWhileCaptureIsOff) {
+  const auto word = [](MPI_Comm comm) { return static_cast<Word>(static_cast<std::uint32_t>(comm)); };
+  const auto identity_of = [&](MPI_Comm comm) {
+    const CommEntry* const entry = comms.find_known(word(comm));
+    return entry == nullptr ? kNoComm : entry->identity;
+  };
+  MPI_Comm before = MPI_COMM_NULL, made[2] = {MPI_COMM_NULL, MPI_COMM_NULL}, after = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &before);
+  const Calls counted = counters(&ThreadRing::calls);
+  segment().enabled.store(kOff);
+  for (MPI_Comm& comm : made) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  EXPECT_NE(identity_of(made[0]), kNoComm);
+  EXPECT_NE(identity_of(made[0]), identity_of(made[1]));
+  MPI_Comm freed = made[1];
+  MPI_Comm_free(&made[1]);
+  EXPECT_EQ(comms.find_known(word(freed)), nullptr);
+  segment().enabled.store(kOn);
+  EXPECT_EQ(counters(&ThreadRing::calls), counted) << "calls are not counted while capture is off";
+  MPI_Comm_dup(MPI_COMM_WORLD, &after);
+  // In a process that was not off, three copies of the world would have been made before this one.
+  EXPECT_EQ(identity_of(after) - identity_of(before), 3u);
+  for (MPI_Comm* comm : {&before, &made[0], &after}) MPI_Comm_free(comm);
 }
 
 TEST_F(CaptureThreads, AThreadThatEndsGivesItsRingToTheNext) {

@@ -1,0 +1,113 @@
+#include "backend/agent/definition_log.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "capture/core/ring.h"
+
+namespace xylem::backend {
+namespace {
+
+using capture::DefinitionKind;
+
+template <typename Fixed>
+std::optional<Fixed> fixed_part(std::span<const std::byte> payload) {
+  Fixed fixed;
+  if (payload.size() < sizeof fixed) return std::nullopt;
+  std::memcpy(&fixed, payload.data(), sizeof fixed);
+  return fixed;
+}
+
+void read_communicator(std::span<const std::byte> payload, wire::Definitions& into) {
+  const auto from = fixed_part<capture::CommunicatorDefinition>(payload);
+  if (!from || from->size < 0 || from->second_size < 0) return;
+  wire::CommunicatorRow row;
+  row.comm = CommId{from->comm};
+  if (from->parent != capture::kNoComm) row.parent = CommId{from->parent};
+  row.group = from->group;
+  row.kind = wire::CommunicatorKind{static_cast<std::uint8_t>(raw(from->kind))};
+  row.size = static_cast<std::uint32_t>(from->size);
+  row.second_size = static_cast<std::uint32_t>(from->second_size);
+  into.communicators.push_back(row);
+}
+
+void read_member(std::span<const std::byte> payload, wire::Definitions& into) {
+  const auto from = fixed_part<capture::MemberDefinition>(payload);
+  if (!from || from->place < 0) return;
+  into.members.push_back(
+      {from->group, static_cast<std::uint32_t>(from->place), from->is_second != 0});
+}
+
+void read_name(std::span<const std::byte> payload, wire::Definitions& into) {
+  const auto from = fixed_part<capture::CommunicatorText>(payload);
+  if (!from) return;
+  const auto text = payload.subspan(sizeof *from);
+  std::string name(reinterpret_cast<const char*>(text.data()), text.size());
+  for (char& c : name) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  into.names.push_back({CommId{from->comm}, std::move(name)});
+}
+
+// Calls `take(head, position, element)` for each element of a list.
+template <typename Element, typename Take>
+void read_list(std::span<const std::byte> payload, const Take& take) {
+  const auto head = fixed_part<capture::CommunicatorList>(payload);
+  if (!head) return;
+  auto rest = payload.subspan(sizeof *head);
+  for (std::uint32_t at = head->first; rest.size() >= sizeof(Element); ++at) {
+    take(CommId{head->comm}, at, *fixed_part<Element>(rest));
+    rest = rest.subspan(sizeof(Element));
+  }
+}
+
+void read_neighbours(std::span<const std::byte> payload, bool is_source, wire::Definitions& into) {
+  read_list<std::int32_t>(payload, [&](CommId comm, std::uint32_t at, std::int32_t rank) {
+    wire::NeighbourRow row{comm, is_source, at, std::nullopt};
+    if (rank >= 0) row.rank = Rank{static_cast<std::uint32_t>(rank)};
+    into.neighbours.push_back(row);
+  });
+}
+
+void read_entry(DefinitionKind kind, std::span<const std::byte> payload, wire::Definitions& into) {
+  switch (kind) {
+    case DefinitionKind::kCommunicator:
+      return read_communicator(payload, into);
+    case DefinitionKind::kMember:
+      return read_member(payload, into);
+    case DefinitionKind::kCommunicatorName:
+      return read_name(payload, into);
+    case DefinitionKind::kDimensions:
+      return read_list<capture::Dimension>(
+          payload, [&](CommId comm, std::uint32_t at, const capture::Dimension& from) {
+            into.dimensions.push_back({comm, at, from.size, from.is_periodic != 0});
+          });
+    case DefinitionKind::kSources:
+      return read_neighbours(payload, true, into);
+    case DefinitionKind::kDestinations:
+      return read_neighbours(payload, false, into);
+  }
+}
+
+}  // namespace
+
+DefinitionBatch read_definitions(std::span<const std::byte> bytes) {
+  constexpr std::size_t kAlignment = 8;
+  DefinitionBatch batch;
+  while (const auto head = fixed_part<capture::DefinitionHead>(bytes.subspan(batch.read))) {
+    if (head->bytes > capture::kMaxDefinitionBytes) {
+      batch.is_damaged = true;
+      break;
+    }
+    const auto rest = bytes.subspan(batch.read + sizeof *head);
+    const std::size_t padded = (head->bytes + kAlignment - 1) / kAlignment * kAlignment;
+    if (rest.size() < padded) break;
+    read_entry(head->kind, rest.first(head->bytes), batch.definitions);
+    batch.read += sizeof *head + padded;
+  }
+  return batch;
+}
+
+}  // namespace xylem::backend

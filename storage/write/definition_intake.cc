@@ -1,0 +1,45 @@
+#include <bit>
+
+#include "storage/write/definition_intake_internal.h"
+
+namespace xylem::storage {
+
+// All members define a communicator equally. A different definition is that of another communicator
+// with the same id, because ids are hashes.
+DefinitionIntake::DefinitionIntake(Connection& c)
+    : communicator_(c,
+                    "INSERT INTO comm(world, id, kind, parent, members, size, second_size)"
+                    " VALUES(?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET is_ambiguous = 1"
+                    " WHERE kind <> excluded.kind OR parent IS NOT excluded.parent"
+                    " OR members <> excluded.members OR size <> excluded.size"
+                    " OR second_size <> excluded.second_size"),
+      member_(c, "INSERT OR IGNORE INTO comm_member VALUES(?,?,?,?,?)"),
+      name_(c, "INSERT OR REPLACE INTO comm_name VALUES(?,?,?)"),
+      dimension_(c, "INSERT OR IGNORE INTO comm_dimension VALUES(?,?,?,?,?)"),
+      neighbour_(c, "INSERT OR IGNORE INTO comm_neighbor VALUES(?,?,?,?,?,?)"),
+      lost_(c, "UPDATE process SET lost_definitions = max(lost_definitions, ?2) WHERE id = ?1") {}
+
+void DefinitionIntake::put(ProcessKey process, WorldId world, Rank rank,
+                           const wire::Definitions& definitions) {
+  // SQLite's integers are signed.
+  const auto key = [](std::uint64_t group) { return std::bit_cast<std::int64_t>(group); };
+  for (const wire::CommunicatorRow& row : definitions.communicators) {
+    communicator_.run(world, row.comm, wire::communicator_kind_name(row.kind), row.parent,
+                      key(row.group), row.size, row.second_size);
+  }
+  for (const wire::MemberRow& row : definitions.members) {
+    member_.run(world, key(row.group), row.is_second, row.place, rank);
+  }
+  for (const wire::CommunicatorNameRow& row : definitions.names) {
+    name_.run(world, row.comm, row.name);
+  }
+  for (const wire::DimensionRow& row : definitions.dimensions) {
+    dimension_.run(world, row.comm, row.position, row.size, row.is_periodic);
+  }
+  for (const wire::NeighbourRow& row : definitions.neighbours) {
+    neighbour_.run(world, row.comm, rank, row.is_source, row.position, row.rank);
+  }
+  if (definitions.lost != 0) lost_.run(process, definitions.lost);
+}
+
+}  // namespace xylem::storage

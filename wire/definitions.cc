@@ -1,0 +1,141 @@
+#include "wire/definitions.h"
+
+#include <iterator>
+
+#include "wire/definitions_internal.h"
+#include "wire/flat_internal.h"
+
+namespace xylem::wire {
+
+const char* communicator_kind_name(CommunicatorKind kind) {
+  static constexpr const char* kNames[] = {"intra", "inter", "cartesian", "graph",
+                                           "distributed_graph"};
+  return raw(kind) < std::size(kNames) ? kNames[raw(kind)] : kNames[0];
+}
+
+namespace internal {
+namespace {
+
+constexpr std::uint32_t kNone = 0xffffffff;
+
+// Sizes of the first version of these rows.
+constexpr std::size_t kCommunicatorWords = 4;
+constexpr std::size_t kMemberWords = 2;
+constexpr std::size_t kNameWords = 2;
+constexpr std::size_t kDimensionWords = 2;
+constexpr std::size_t kNeighbourWords = 2;
+constexpr std::size_t kNamedWords = kNameWords + 6;
+constexpr std::size_t kHeadWords = 16;
+
+CommunicatorRow read(schema::CommunicatorRow::Reader in) {
+  CommunicatorRow row;
+  row.comm = CommId{in.getComm()};
+  if (in.getParent() != kNone) row.parent = CommId{in.getParent()};
+  row.group = in.getGroup();
+  row.kind = CommunicatorKind{in.getKind()};
+  row.size = in.getSize();
+  row.second_size = in.getSecondSize();
+  return row;
+}
+
+MemberRow read(schema::MemberRow::Reader in) {
+  return {in.getGroup(), in.getPlace(), in.getIsSecond()};
+}
+
+CommunicatorNameRow read(schema::CommunicatorName::Reader in) {
+  return {CommId{in.getComm()}, text(in.getName())};
+}
+
+DimensionRow read(schema::DimensionRow::Reader in) {
+  return {CommId{in.getComm()}, in.getPosition(), in.getSize(), in.getIsPeriodic()};
+}
+
+NeighbourRow read(schema::NeighbourRow::Reader in) {
+  NeighbourRow row{CommId{in.getComm()}, in.getIsSource(), in.getPosition(), {}};
+  if (in.getRank() != kNone) row.rank = Rank{in.getRank()};
+  return row;
+}
+
+void write(const CommunicatorRow& row, schema::CommunicatorRow::Builder out) {
+  out.setComm(raw(row.comm));
+  out.setParent(row.parent ? raw(*row.parent) : kNone);
+  out.setGroup(row.group);
+  out.setKind(raw(row.kind));
+  out.setSize(row.size);
+  out.setSecondSize(row.second_size);
+}
+
+void write(const MemberRow& row, schema::MemberRow::Builder out) {
+  out.setGroup(row.group);
+  out.setPlace(row.place);
+  out.setIsSecond(row.is_second);
+}
+
+void write(const CommunicatorNameRow& row, schema::CommunicatorName::Builder out) {
+  out.setComm(raw(row.comm));
+  out.setName(text(row.name));
+}
+
+void write(const DimensionRow& row, schema::DimensionRow::Builder out) {
+  out.setComm(raw(row.comm));
+  out.setPosition(row.position);
+  out.setSize(row.size);
+  out.setIsPeriodic(row.is_periodic);
+}
+
+void write(const NeighbourRow& row, schema::NeighbourRow::Builder out) {
+  out.setComm(raw(row.comm));
+  out.setIsSource(row.is_source);
+  out.setPosition(row.position);
+  out.setRank(row.rank ? raw(*row.rank) : kNone);
+}
+
+template <typename Rows, typename List>
+void write_all(const Rows& rows, List out) {
+  unsigned at = 0;
+  for (const auto& row : rows) write(row, out[at++]);
+}
+
+template <typename Rows, typename List>
+void read_all(const List& in, std::size_t words, std::size_t size, Rows& rows) {
+  rows.reserve(checked_count(in, words, size));
+  for (const auto row : in) rows.push_back(read(row));
+}
+
+template <typename Rows>
+unsigned count(const Rows& rows) {
+  return static_cast<unsigned>(rows.size());
+}
+
+}  // namespace
+
+std::size_t definition_words(const Definitions& definitions) {
+  if (definitions == Definitions{}) return 0;
+  return kHeadWords + definitions.communicators.size() * kCommunicatorWords +
+         definitions.members.size() * kMemberWords + definitions.names.size() * kNamedWords +
+         definitions.dimensions.size() * kDimensionWords +
+         definitions.neighbours.size() * kNeighbourWords;
+}
+
+void write_definitions(const Definitions& definitions, schema::Definitions::Builder out) {
+  write_all(definitions.communicators, out.initCommunicators(count(definitions.communicators)));
+  write_all(definitions.members, out.initMembers(count(definitions.members)));
+  write_all(definitions.names, out.initNames(count(definitions.names)));
+  write_all(definitions.dimensions, out.initDimensions(count(definitions.dimensions)));
+  write_all(definitions.neighbours, out.initNeighbours(count(definitions.neighbours)));
+  out.setLost(definitions.lost);
+}
+
+Definitions read_definitions(schema::Definitions::Reader in, std::size_t size) {
+  Definitions definitions;
+  read_all(in.getCommunicators(), kCommunicatorWords, size, definitions.communicators);
+  read_all(in.getMembers(), kMemberWords, size, definitions.members);
+  read_all(in.getNames(), kNameWords, size, definitions.names);
+  read_all(in.getDimensions(), kDimensionWords, size, definitions.dimensions);
+  read_all(in.getNeighbours(), kNeighbourWords, size, definitions.neighbours);
+  definitions.lost = in.getLost();
+  return definitions;
+}
+
+}  // namespace internal
+}  // namespace xylem::wire

@@ -1,0 +1,86 @@
+#pragma once
+
+// Definitions: what a process tells once about the communicators that its records name by identity.
+// They travel in a registration (registration.h), with the row of the process that made them.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace xylem::wire {
+
+/// The same numbers as in capture::CommunicatorKind.
+enum class CommunicatorKind : std::uint8_t {
+  kIntra = 0,
+  kInter = 1,
+  kCartesian = 2,
+  kGraph = 3,
+  kDistributedGraph = 4,
+};
+
+/// The stored name of a kind: "intra", "inter", ...; "intra" for numbers that this version does not
+/// know.
+const char* communicator_kind_name(CommunicatorKind kind);
+
+/// A communicator other than MPI_COMM_WORLD and MPI_COMM_SELF. All members define it equally.
+struct CommunicatorRow {
+  CommId comm{};
+  std::optional<CommId> parent;  ///< nullopt: none, or not known.
+  /// Identity of the members. Communicators of one world with the same members have the same.
+  std::uint64_t group = 0;
+  CommunicatorKind kind = CommunicatorKind::kIntra;
+  /// Number of members. In an intercommunicator: of its first group, the same in all processes.
+  std::uint32_t size = 0;
+  std::uint32_t second_size = 0;  ///< Size of the second group of an intercommunicator, else 0.
+  bool operator==(const CommunicatorRow&) const = default;
+};
+
+/// The process is a member of a group.
+struct MemberRow {
+  std::uint64_t group = 0;
+  std::uint32_t place = 0;  ///< Its rank in communicators of this group.
+  bool is_second = false;   ///< In the second group of an intercommunicator.
+  bool operator==(const MemberRow&) const = default;
+};
+
+struct CommunicatorNameRow {
+  CommId comm{};
+  std::string name;
+  bool operator==(const CommunicatorNameRow&) const = default;
+};
+
+/// A dimension of a Cartesian grid.
+struct DimensionRow {
+  CommId comm{};
+  std::uint32_t position = 0;
+  std::int32_t size = 0;
+  bool is_periodic = false;
+  bool operator==(const DimensionRow&) const = default;
+};
+
+/// A neighbour of the process in a graph.
+struct NeighbourRow {
+  CommId comm{};
+  bool is_source = false;  ///< True: the process receives from it. False: the process sends to it.
+  std::uint32_t position = 0;  ///< Among the sources, or among the destinations.
+  std::optional<Rank> rank;    ///< nullopt: a process of another world.
+  bool operator==(const NeighbourRow&) const = default;
+};
+
+/// What one process has defined since its last definitions, in the order of the lists.
+struct Definitions {
+  std::vector<CommunicatorRow> communicators;
+  std::vector<MemberRow> members;
+  std::vector<CommunicatorNameRow> names;
+  std::vector<DimensionRow> dimensions;
+  std::vector<NeighbourRow> neighbours;
+  /// Number of definitions so far that had no room in the process's log, or could not be read.
+  std::uint64_t lost = 0;
+
+  bool operator==(const Definitions&) const = default;
+};
+
+}  // namespace xylem::wire

@@ -102,6 +102,24 @@ class CommunicatorsTest(WholeSystemTest):
         trace, _ = self.run_program("openmpi", "--detail", "trace", "--overwrite")
         self.assertEqual(profile, trace.rows(f"SELECT id, {columns} FROM communicator ORDER BY id"))
 
+    def test_processes_that_are_started_later_are_a_world_with_communicators_of_its_own(self):
+        # Debian's MPICH aborts in MPI_Comm_spawn.
+        store = self.run_job(mpirun("openmpi", 4, "communicators", "dynamic"), "--detail", "trace", "--overwrite")
+        self.assert_adds_up(store)
+        made = []
+        for row in store.rows("SELECT * FROM communicator WHERE id > 1"):
+            members = store.rows(f"SELECT rank, is_second FROM communicator_member WHERE world = {row['world']} AND id = {row['id']}"
+                                 " ORDER BY rank")
+            sides = len({member["is_second"] for member in members})
+            made.append((row["world"], row["kind"], *sorted((row["size"], row["second_size"])), row["parent"] is None, sides,
+                         tuple(member["rank"] for member in members)))
+        self.assertEqual(sorted(made), [
+            (0, "inter", 2, 2, True, 2, (0, 1, 2, 3)),   # MPI_Comm_accept, MPI_Comm_connect.
+            (0, "inter", 2, 4, False, 1, (0, 1, 2, 3)),  # MPI_Comm_spawn.
+            (0, "intra", 0, 2, False, 1, (0, 2)), (0, "intra", 0, 2, False, 1, (1, 3)),  # The halves.
+            (0, "intra", 0, 6, False, 1, (0, 1, 2, 3)),  # MPI_Intercomm_merge.
+            (1, "inter", 2, 4, True, 1, (0, 1)), (1, "intra", 0, 6, False, 1, (0, 1))])
+
     def test_each_definition_is_stored_or_counted_as_lost(self):
         loops = 40000  # The log of definitions has room for about 6,500.
         store = self.run_job(mpirun("openmpi", 1, "communicators", loops), "--overwrite")

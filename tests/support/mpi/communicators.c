@@ -180,11 +180,47 @@ static void many(int count) {
   }
 }
 
+/* Two halves of the world connect to each other; then all start two more processes. */
+static void dynamic(const char* program) {
+  MPI_Comm half, inter, more, all;
+  char port[MPI_MAX_PORT_NAME] = "";
+  const int side = rank % 2;
+  MPI_Comm_split(MPI_COMM_WORLD, side, rank, &half);
+  if (rank == 0) MPI_Open_port(MPI_INFO_NULL, port);
+  MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (side == 0)
+    MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &inter);
+  else
+    MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter);
+  MPI_Comm_disconnect(&inter);
+  MPI_Comm_spawn(program, MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &more,
+                 MPI_ERRCODES_IGNORE);
+  MPI_Intercomm_merge(more, 0, &all);
+  MPI_Barrier(all);
+  MPI_Comm_free(&all);
+  MPI_Comm_disconnect(&more);
+  MPI_Comm_free(&half);
+}
+
+static void spawned(MPI_Comm parent) {
+  MPI_Comm all;
+  MPI_Intercomm_merge(parent, 1, &all);
+  MPI_Barrier(all);
+  MPI_Comm_free(&all);
+  MPI_Comm_disconnect(&parent);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (argc > 1) {
+  MPI_Comm parent;
+  MPI_Comm_get_parent(&parent);
+  if (parent != MPI_COMM_NULL) {
+    spawned(parent);
+  } else if (argc > 1 && strcmp(argv[1], "dynamic") == 0) {
+    dynamic(argv[0]);
+  } else if (argc > 1) {
     many(atoi(argv[1]));
   } else {
     simple();

@@ -144,13 +144,13 @@ def lock_faults(root):
     """The locks that the command in docs/contributing.md finds and those of the table below it are in the same files. A
     file with several kinds of locks has as many rows."""
     before, mark, after = (root / "docs/contributing.md").read_text().partition("| lock | file |")
-    commands = re.findall(r"^    (git grep .*)$", before, re.MULTILINE)
-    if not mark or not commands:
+    greps = re.findall(r"^    (git grep .*)$", before, re.MULTILINE)
+    if not mark or not greps:
         yield "docs/contributing.md: there is no table of locks with a git grep above it"
         return
     rows = collections.Counter(unit_of(re.search(r"`(.+)`", row.split("|")[2])[1])
                                for row in after.split("\n\n")[0].splitlines()[2:])
-    found = locks_found(root, commands[-1])
+    found = locks_found(root, greps[-1])
     for unit, kinds in sorted(found.items()):
         if rows[unit] < len(kinds):
             yield f"docs/contributing.md: {unit} has locks ({', '.join(sorted(kinds))}), and the table {rows[unit]} rows for it"

@@ -21,8 +21,8 @@ json::array to_array(const std::vector<std::string>& texts) {
 }
 
 // Lists the fields once, for reading and for writing, so that neither can forget a field.
-template <typename Setup_, typename Field>
-void each_field(Setup_& setup, Field field) {
+template <typename AnySetup, typename Field>
+void each_field(AnySetup& setup, Field field) {
   field("run", setup.run);
   field("command", setup.command);
   field("directory", setup.directory);

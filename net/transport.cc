@@ -83,8 +83,8 @@ class StreamTransport final : public Transport {
 
 // OpenSSL hands the key out through callbacks; each context carries a pointer to it.
 int key_index() {
-  static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
-  return index;
+  static const int kIndex = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
+  return kIndex;
 }
 
 constexpr unsigned char kIdentity[] = "xylem";

@@ -9,7 +9,6 @@ A function's name is followed by parentheses, `name()` or `Type::name()`: each o
 identifier in the code, without comments and strings, of any source file of the repository.
 """
 
-import pathlib
 import re
 import sys
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Checks that every file which a document names is there: links, and names in backquotes; that every label of
 ctest which documents and scripts name belongs to a test; and that they let ctest fail where no test matches;
-that docs/protocol.md has each message; that the table of locks in docs/contributing.md has each lock.
+that docs/protocol.md has each message; that the table of locks in docs/contributing.md has each lock; that
+docs/performance.md has a command for each benchmark and for each table, and that these commands exist.
 
     documents_test.py SOURCE_FOLDER [BUILD_FOLDER]
-    documents_test.py --planted     that locks without a row are found, in folders made for it
+    documents_test.py --planted     that locks without a row and benchmarks without a command are found, in folders made for it
 
 Labels are looked up in the build folder. Without one they are left out: a build of a part lacks some tests.
 """
@@ -144,18 +145,65 @@ def lock_faults(root):
     """The locks that the command in docs/contributing.md finds and those of the table below it are in the same files. A
     file with several kinds of locks has as many rows."""
     before, mark, after = (root / "docs/contributing.md").read_text().partition("| lock | file |")
-    commands = re.findall(r"^    (git grep .*)$", before, re.MULTILINE)
-    if not mark or not commands:
+    greps = re.findall(r"^    (git grep .*)$", before, re.MULTILINE)
+    if not mark or not greps:
         yield "docs/contributing.md: there is no table of locks with a git grep above it"
         return
     rows = collections.Counter(unit_of(re.search(r"`(.+)`", row.split("|")[2])[1])
                                for row in after.split("\n\n")[0].splitlines()[2:])
-    found = locks_found(root, commands[-1])
+    found = locks_found(root, greps[-1])
     for unit, kinds in sorted(found.items()):
         if rows[unit] < len(kinds):
             yield f"docs/contributing.md: {unit} has locks ({', '.join(sorted(kinds))}), and the table {rows[unit]} rows for it"
     for unit in sorted(rows.keys() - found.keys()):
         yield f"docs/contributing.md: the table of locks names {unit}, which has none"
+
+
+PROGRAM = re.compile(r"\bbuild/\w+/tests/([a-z]\w*)")
+SCRIPT = re.compile(r"python3 (\S+\.py)((?: [^`#]*)?)")
+OPTION = re.compile(r"(?<!\S)--[a-z-]+")
+
+
+def sections(text):
+    """(number of the first line, text) of each section of a document."""
+    starts = [match.start() for match in re.finditer(r"^##", text, re.MULTILINE)]
+    for begin, end in itertools.pairwise([0, *starts, len(text)]):
+        yield text.count("\n", 0, begin) + 1, text[begin:end]
+
+
+def options_of(root, script):
+    """Text that has each option of a script in quotes. `tree_bench.py` hands options to the program in `tree/`."""
+    program = (root / script.removesuffix("_bench.py")).glob("*.cc")
+    return "".join(file.read_text() for file in [root / script, *program])
+
+
+def command_faults(root, text):
+    for program in sorted(set(PROGRAM.findall(text))):
+        if not (root / f"tests/bench/{program}.cc").exists():
+            yield f"there is no program {program}"
+    for script, arguments in SCRIPT.findall(text):
+        if not (root / script).exists():
+            yield f"there is no {script}"
+        else:
+            known = options_of(root, script)
+            yield from (f"{script} has no option {option}" for option in OPTION.findall(arguments) if f'"{option}"' not in known)
+
+
+def benchmark_faults(root):
+    """Each benchmark has a command in docs/performance.md that repeats it, each table stands in a section with a command, and
+    what the commands name exists."""
+    document = root / "docs/performance.md"
+    text = document.read_text()
+    programs, scripts = set(PROGRAM.findall(text)), {script for script, _ in SCRIPT.findall(text)}
+    for file in sorted((root / "tests/bench").glob("*bench*")):
+        name = file.relative_to(root).as_posix()
+        if (file.match("bench_*.cc") and file.stem not in programs) or (file.match("*_bench.py") and name not in scripts):
+            yield f"docs/performance.md: no command repeats {name}"
+    yield from (f"docs/performance.md: {fault}" for fault in command_faults(root, text))
+    for number, section in sections(text):
+        # The first table only names figures of the others.
+        if number > 1 and "\n|" in section and not re.search(r"^\*Repeat", section, re.MULTILINE):
+            yield f"docs/performance.md:{number}: no *Repeat* says how the figures of this section are repeated"
 
 
 TABLE = r"""These commands find them:
@@ -169,12 +217,25 @@ TABLE = r"""These commands find them:
 
 More text.
 """
+FIGURES = """# Performance
+
+| question | answer |
+
+## Net
+
+*Repeat:* `build/release/tests/bench_net FILE`, then `python3 tests/bench/tree_bench.py --build build/release`.
+
+| row | figure |
+"""
 # A checkout that is in order, and files that make it be out of order, with what is then said.
 IN_ORDER = {
     "docs/contributing.md": TABLE,
     "net/queue.h": "SharedState<Queue> queue_;\n// std::mutex mutex_;\n",
     "net/queue.cc": "Turn turn_;\nconst Turn turn = turns.top();\n",
     "tests/lock.cc": "std::mutex mutex;\n",
+    "docs/performance.md": FIGURES,
+    "tests/bench/bench_net.cc": "",
+    "tests/bench/tree_bench.py": 'add_argument("--build")\n',
 }
 PLANTED = {
     "a lock without a row": ({"wire/a.h": "mutable std::mutex mutex_;\n"}, "wire/a has locks (mutex), and the table 0 rows"),
@@ -182,14 +243,21 @@ PLANTED = {
     "one more kind of lock in a file": ({"net/queue_internal.h": "std::shared_mutex mutex_;\n"}, "and the table 2 rows"),
     "a row without a lock": ({"net/queue.h": "Queue queue_;\n", "net/queue.cc": None}, "names net/queue, which has none"),
     "a table without a command": ({"docs/contributing.md": TABLE.replace("git grep", "grep")}, "there is no table of locks"),
+    "a program without a command": ({"tests/bench/bench_tree.cc": ""}, "no command repeats tests/bench/bench_tree.cc"),
+    "a script without a command": ({"tests/bench/net_bench.py": ""}, "no command repeats tests/bench/net_bench.py"),
+    "a program that is gone": ({"docs/performance.md": FIGURES + "`build/dev/tests/bench_old`"}, "there is no program bench_old"),
+    "a script that is gone": ({"docs/performance.md": FIGURES + "`python3 tests/old.py`"}, "there is no tests/old.py"),
+    "an option that is gone": ({"docs/performance.md": FIGURES.replace("--build", "--folder")}, "has no option --folder"),
+    "figures without a command": ({"docs/performance.md": FIGURES + "\n## Tree\n\n| row |\n"}, ":11: no *Repeat* says"),
 }
 
 
 def main():
     if sys.argv[1] == "--planted":
-        return planted.main(lock_faults, IN_ORDER, PLANTED, all_found="every lock without a row is found", all_good="")
+        return planted.main(lambda root: [*lock_faults(root), *benchmark_faults(root)], IN_ORDER, PLANTED,
+                            all_found="every planted fault is found", all_good="")
     root = pathlib.Path(sys.argv[1]).resolve()
-    found = [*faults(root), *silent_commands(root), *message_faults(root), *lock_faults(root)]
+    found = [*faults(root), *silent_commands(root), *message_faults(root), *lock_faults(root), *benchmark_faults(root)]
     if len(sys.argv) > 2:
         found += label_faults(root, sys.argv[2])
     for fault in found:

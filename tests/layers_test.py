@@ -52,15 +52,15 @@ def allows(name, room):
     return room == name[:-2] if name.endswith("/.") else room.startswith(name + "/")
 
 
-def include_fault(path, included, layers):
+def include_fault(path, header, layers):
     """Why a file may not include another, or None."""
-    if ".." in pathlib.PurePosixPath(included).parts:
-        return f"{included} is not the path from the top"
-    room, other = room_of(path, layers), room_of(included, layers)
+    if ".." in pathlib.PurePosixPath(header).parts:
+        return f"{header} is not the path from the top"
+    room, other = room_of(path, layers), room_of(header, layers)
     if other is None:
         return None
-    if included.endswith("_internal.h") and room.split("/")[0] != other.split("/")[0]:
-        return f"{included} is internal to {other.split('/')[0]}"
+    if header.endswith("_internal.h") and room.split("/")[0] != other.split("/")[0]:
+        return f"{header} is internal to {other.split('/')[0]}"
     if room == other or any(allows(name, other) for name in layers.get(room, [])):
         return None
     return f"{room} may not include {other}"

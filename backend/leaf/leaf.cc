@@ -84,7 +84,7 @@ Result<void> LeafStream::Impl::join() {
   if (!done) return unexpected(leaf_timed_out("the front end did not accept this leaf"));
   // exit() runs functions in reverse order. Registered again here, so that it runs before the
   // destruction of objects that joining has made, such as OpenSSL's state.
-  [[maybe_unused]] static const int again = std::atexit(&close_all);
+  [[maybe_unused]] static const int kAgain = std::atexit(&close_all);
   return {};
 }
 
@@ -173,6 +173,7 @@ bool LeafStream::Impl::is_left() const { return is_of_parent() || is_left_; }
 // The list of the program's leaves. exit() may run on any thread, and must find the open leaves
 // before the destructors of static objects run. For this reason the list is never destroyed.
 LeafStream::Impl::Living& LeafStream::Impl::living() {
+  // NOLINTNEXTLINE(readability-identifier-naming): what it points to changes.
   static Living* const all = [] {
     // exit() destroys objects in reverse order. A leaf's thread uses the log until it ends, so the
     // log must be made before close_all is registered.

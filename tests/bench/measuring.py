@@ -8,6 +8,7 @@ each used.
 import collections
 import contextlib
 import ctypes
+import importlib
 import math
 import os
 import pathlib
@@ -30,7 +31,7 @@ def harness_of(build):
     os.environ["XYLEM_BUILD"] = str(pathlib.Path(build).resolve())
     sys.path.insert(0, str(SOURCE / "tests/integration"))
     global harness
-    import harness  # It wants XYLEM_BUILD.
+    harness = importlib.import_module("harness")  # It wants XYLEM_BUILD.
     return harness
 
 

@@ -23,6 +23,7 @@ constexpr std::size_t kHeaderWords = 64;
 constexpr std::size_t kLogWords = 256;
 
 std::span<std::byte> region() {
+  // NOLINTNEXTLINE(readability-identifier-naming): what it points to changes.
   static void* const memory =
       ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   CHECK(memory != MAP_FAILED);

@@ -213,11 +213,11 @@ void agent(ByteSource& in) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  static const bool quiet = [] {
+  static const bool kQuiet = [] {
     set_log_sink([](Level, std::string_view) {});
     return true;
   }();
-  static_cast<void>(quiet);
+  static_cast<void>(kQuiet);
   ByteSource in(bytes, size);
   switch (in.below(5)) {
     case 0:

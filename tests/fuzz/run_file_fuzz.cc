@@ -243,12 +243,12 @@ void resume(const Original& original) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  static const Original original;
+  static const Original kOriginal;
   ByteSource in(bytes, size);
-  original.restore();
-  injure(in, original);
-  read(original);
-  view(original);
-  resume(original);
+  kOriginal.restore();
+  injure(in, kOriginal);
+  read(kOriginal);
+  view(kOriginal);
+  resume(kOriginal);
   return 0;
 }

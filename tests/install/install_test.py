@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """An installation stands alone: installed into an empty prefix, it runs a job and answers."""
 
-import os
 import pathlib
 import subprocess
 import sys

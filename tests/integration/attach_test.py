@@ -21,7 +21,7 @@ ATTACHES = int(os.environ.get("XYLEM_ATTACHES", "5"))
 SOON = 10.0  # Seconds from the command to the first row of every rank, on however busy a machine; attach_bench measures.
 
 
-class Attaching:
+class Attaching(WholeSystemTest):
     """What tests of one host and of several say."""
 
     def rows_of_ranks(self, path, ranks, since):
@@ -48,7 +48,7 @@ class Attaching:
         self.assert_intact(store)
 
 
-class AttachHere(Attaching, WholeSystemTest):
+class AttachHere(Attaching):
     def start_job(self, library, ranks, *program):
         job = subprocess.Popen(mpirun(library, ranks, *program), env=environment(), cwd=self.folder,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -46,7 +46,7 @@ class BrokenPrograms(WholeSystemTest):
         self.assertNotIn("serialised", found)
 
     def test_ranks_that_are_served_one_after_the_other_compute_in_turn(self):
-        store, found, _ = self.findings(4, "serialised_sends")
+        _, found, _ = self.findings(4, "serialised_sends")
         self.assertRegex(found["serialised"]["text"], r"^ranks compute in turn: .* and for (9\d|100) % of the computing time only one$")
         self.assertNotIn("moving_imbalance", found)
 

@@ -272,7 +272,7 @@ class Fates(CaptureTest):
     def test_calls_of_threads_beyond_the_rings_are_counted_as_lost(self):
         for mpi in MPIS:
             with self.subTest(mpi):
-                job, seen = self.watch(mpirun(mpi, 1, "fates", "many-threads", 100), 1)
+                _, seen = self.watch(mpirun(mpi, 1, "fates", "many-threads", 100), 1)
                 process = seen.only_process()
                 self.assertEqual(process["threads"], 64)
                 self.assertEqual(process["ringless"], 100 - 63)  # The main thread has one.

@@ -152,6 +152,7 @@ class WholeSystemTest(unittest.TestCase):
     """Base of tests that run jobs. Fails when a test leaves a process or a folder behind."""
 
     maxDiff = None
+    stores: pathlib.Path  # Of one class; see run_job_once().
 
     def setUp(self):
         self.before = set(xylem_processes())

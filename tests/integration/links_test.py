@@ -49,6 +49,7 @@ class Links(WholeSystemTest):
         self.assertEqual(path.parent.stat().st_mode & 0o777, 0o700)
         child = os.fork()
         if child == 0:
+            # pylint: disable=protected-access  # The only way for a child of fork() to end.
             try:
                 os.setresuid(NOBODY, NOBODY, NOBODY)
                 with socket.socket(socket.AF_UNIX) as stranger:

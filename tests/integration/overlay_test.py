@@ -75,7 +75,7 @@ class OverlayWatchesItself(EmulatedClusterTest):
         self.jobs.stop()
         self.assertRegex(self.tree(), "^.*: ended after ")
         self.assertEqual({n["state"] for n in self.nodes()}, {"left"})
-        then = f"{-(-lost_at_ns // 1_000_000)}ms"
+        then = f"{(lost_at_ns + 999_999) // 1_000_000}ms"
         self.assertEqual({n["host"] for n in self.nodes("--at", then) if n["state"] == "lost"}, {"node04"})
         self.assertRegex(self.line("slow", "--at", then), "^back_end on node03;")
         self.jobs.judge()

@@ -73,7 +73,7 @@ class PageSteps(PageTest):
 class PagePaint(PageTest):
     def settle(self, page):
         """Bytes so far, once nothing has been on its way for a while."""
-        quiet_since, last = time.monotonic(), None
+        quiet_since, last = time.monotonic(), {}
 
         def is_quiet():
             nonlocal quiet_since, last

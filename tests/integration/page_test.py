@@ -201,9 +201,9 @@ class Page(PageTest):
         store = self.run_job(mpirun("mpich", 2, "numbered", "ring", 10))
         server = Server(self, store.path)
         page = self.open(server, expected=["status of 404"])
-        for number, tab in enumerate(page.texts("nav a")[:9], 1):
-            page.press(str(number))
-            page.wait(f"document.querySelector('nav [aria-current]').innerText === {tab!r}", f"key {number} shows {tab}")
+        for key, tab in enumerate(page.texts("nav a")[:9], 1):
+            page.press(str(key))
+            page.wait(f"document.querySelector('nav [aria-current]').innerText === {tab!r}", f"key {key} shows {tab}")
         page.press("?")
         page.wait("document.querySelector('dialog').open", "the keys are listed")
         self.assertIn("light or dark", page.text("dialog"))

@@ -243,7 +243,7 @@ class PageTimeline(PageTest):
         slot = grid["slot_ns"]
         column = next(column for column in range(grid["columns"])
                       if abs(answer["scope"]["begin_ns"] + column * slot - float(told["from"].split()[0]) * 1e9) <= slot)
-        calls = store.rows(f"SELECT begin_ns, end_ns FROM event WHERE rank = 1 AND kind = 'mpi'")
+        calls = store.rows("SELECT begin_ns, end_ns FROM event WHERE rank = 1 AND kind = 'mpi'")
         for at in range(grid["columns"]):
             first, last = answer["scope"]["begin_ns"] + at * slot, answer["scope"]["begin_ns"] + (at + 1) * slot
             if abs(at - column) > 50:

@@ -18,8 +18,8 @@ class Page(html.parser.HTMLParser):
         self.row = self.place = None
         self.feed(text)
 
-    def handle_starttag(self, tag, attributes):
-        attributes = dict(attributes)
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
         self.tags.add(tag)
         self.addresses += [v for k, v in attributes.items() if k in ("src", "href", "srcset", "action", "data")]
         if tag == "table":
@@ -35,9 +35,9 @@ class Page(html.parser.HTMLParser):
         elif tag == "data":
             self.paragraph.append(int(attributes["value"]))
 
-    def handle_data(self, text):
+    def handle_data(self, data):
         if self.row and isinstance(self.row[-1], str):
-            self.row[-1] += text
+            self.row[-1] += data
 
     def handle_endtag(self, tag):
         if tag == "tr":

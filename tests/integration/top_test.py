@@ -11,7 +11,6 @@ import signal
 import struct
 import subprocess
 import termios
-import time
 import unittest
 
 from harness import DEADLINE, Store, WholeSystemTest, XYLEM, environment, mpirun, wait_until

@@ -92,7 +92,7 @@ void wait_for_exit(const std::string& who) {
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const std::string where = argv[1], who = argv[2];
-  static const Static last;
+  static const Static kLast;
   let_exit(who);
   xylem::backend::LeafOptions options;
   if (where == "serving") options.threading = xylem::backend::Threading::kCaller;

@@ -124,6 +124,10 @@ double Collector::fullest_ring(const Drain& drain) {
   double fullest = 0;
   for (auto& [lane, process] : processes_) {
     if (!records_.is_readable(process, drain)) continue;
+    if (process.announced_world) {
+      fullest = std::max(fullest, static_cast<double>(process.segment.waiting_definitions()) /
+                                      capture::kDefinitionBytes);
+    }
     for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
       process.segment.look_ahead(ring);
       const auto waiting =
@@ -192,7 +196,7 @@ void Collector::let_calls_be() {
 
 void Collector::stop_capture() {
   for (auto& [lane, process] : processes_) {
-    process.segment.set_enabled(false);
+    process.segment.set_over();
     stop(process);
   }
 }

@@ -76,7 +76,8 @@ struct CollectorOptions {
 
 /// The result of a drain.
 struct DrainOutcome {
-  /// Share of a ring, 0 to 1, with records that were not read before; the maximum over all rings.
+  /// Share of a ring, 0 to 1, with records that were not read before; the maximum over all rings
+  /// and logs of definitions.
   double fill = 0;
   bool unfinished = false;  ///< Records are left: drain again immediately.
   /// No process has made a call for at least Silence::kShortest, and none is in a call that is seen

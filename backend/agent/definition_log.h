@@ -14,12 +14,13 @@ namespace xylem::backend {
 struct DefinitionBatch {
   wire::Definitions definitions;  ///< `lost` is not set.
   std::size_t read = 0;           ///< Number of bytes that need not be read again.
-  bool is_damaged = false;        ///< The bytes are no log. Nothing after them can be read.
+  bool is_damaged = false;        ///< The bytes are not a valid log. The rest cannot be read.
 };
 
 /// Reads the entries in `bytes`, which begin with an entry. The last entry may be cut off; then it
-/// is not read. An entry of an unknown kind is skipped. Negative sizes, places or ranks cannot be;
-/// an entry with such a number is skipped. Texts are made printable.
+/// is not read. An entry of an unknown kind is skipped, and so is one with a
+/// negative size or place. A negative rank of a neighbour stands for a process of another world.
+/// Texts are made printable.
 DefinitionBatch read_definitions(std::span<const std::byte> bytes);
 
 }  // namespace xylem::backend

@@ -24,12 +24,10 @@ class PacketWriter {
   /// gives up older packets to make room, this is logged once.
   bool write(const Draft& draft, Nanos now);
 
-  /// True if live packets take less than a quarter of the journal. Packets that the journal never
-  /// gives up must not fill it.
-  bool has_spare_room() const noexcept {
-    constexpr std::size_t kParts = 4;
-    return journal_.live_bytes() < journal_.capacity() / kParts;
-  }
+  /// True if the packet waits in the journal for its acknowledgement.
+  bool is_live(const PacketKey& key) const { return journal_.contains(key); }
+  /// Size of the journal. Live packets can use almost all of it.
+  std::size_t capacity() const noexcept { return journal_.capacity(); }
   bool may_write(Nanos now) const noexcept { return now >= retry_at_; }
   /// The end of the pause.
   Nanos retry_at() const noexcept { return retry_at_; }

@@ -69,13 +69,21 @@ bool RegistrationWriter::announce(WatchedProcess& process, const Drain& drain) {
   return true;
 }
 
+// The journal never gives up a registration, so definitions must not fill it.
+bool RegistrationWriter::has_room_for_definitions() {
+  constexpr std::size_t kParts = 4;
+  while (!definitions_.empty() && !packets_.is_live(definitions_.front().key)) {
+    definition_bytes_ -= definitions_.front().bytes;
+    definitions_.pop_front();
+  }
+  return definition_bytes_ < packets_.capacity() / kParts;
+}
+
 // Announces all that is in the log now: a process that has ended is finished in the same drain.
-// While the journal is filling, the definitions of other processes stay in their logs, because the
-// journal never gives up a registration.
 bool RegistrationWriter::announce_definitions(WatchedProcess& process, const Drain& drain) {
   constexpr std::size_t kBatchBytes = 64u << 10;
   Segment& segment = process.segment;
-  if (!process.ended && !packets_.has_spare_room()) return true;
+  if (!process.ended && !has_room_for_definitions()) return true;
   std::size_t left = segment.waiting_definitions();
   do {
     DefinitionBatch batch = read_definitions(segment.definitions(std::min(left, kBatchBytes)));
@@ -92,8 +100,9 @@ bool RegistrationWriter::announce_definitions(WatchedProcess& process, const Dra
     left -= batch.read;
     process.told_lost_definitions = lost;
     if (!is_damaged) continue;
-    log(Level::kWarn, "a process has damaged its log of definitions", {{"pid", segment.pid()}});
-    ++process.unreadable_definitions;
+    if (process.unreadable_definitions++ == 0) {
+      log(Level::kWarn, "a process has damaged its log of definitions", {{"pid", segment.pid()}});
+    }
     segment.skip_definitions();
     return true;
   } while (left != 0);
@@ -107,7 +116,14 @@ bool RegistrationWriter::write(const wire::Registration& registration, const Dra
   draft.packet.id.wave_end = draft.packet.id.wave + 1;
   draft.packet.id.sources = IntervalSet::of(raw(drain.leaf));
   draft.packet.payload = wire::encode(registration);
-  return packets_.write(draft, drain.now);
+  const std::size_t bytes = draft.packet.payload.size();
+  if (!packets_.write(draft, drain.now)) return false;
+  if (!registration.processes.empty() &&
+      registration.processes.front().definitions != wire::Definitions{}) {
+    definitions_.push_back({key_of(draft.packet.id), bytes});
+    definition_bytes_ += bytes;
+  }
+  return true;
 }
 
 }  // namespace xylem::backend

@@ -3,7 +3,9 @@
 // Journals registrations: the packets that announce processes, functions and definitions to the
 // store.
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,8 +31,8 @@ class RegistrationWriter {
   void add_unwatched(const wire::ProcessRow& row) { unwatched_.push_back(row); }
 
   /// Journals new announcements. Returns false when the journal is full; the rest waits for the
-  /// next drain. Definitions wait already while the journal has little room, until the process has
-  /// ended.
+  /// next drain. Definitions wait already while a quarter of the journal has definitions, until
+  /// their process has ended.
   bool announce(const Drain& drain);
 
   /// True if no process added by add_unwatched() waits.
@@ -40,6 +42,7 @@ class RegistrationWriter {
   bool announce(WatchedProcess& process, const Drain& drain);
   bool announce_definitions(WatchedProcess& process, const Drain& drain);
   wire::Registration registration_of(const WatchedProcess& process) const;
+  bool has_room_for_definitions();
   bool write(const wire::Registration& registration, const Drain& drain);
 
   std::string host_;
@@ -47,6 +50,13 @@ class RegistrationWriter {
   WatchedProcesses& processes_;
   std::vector<wire::ProcessRow> unwatched_;  // Not announced yet.
   std::set<std::uint64_t> tables_;           // Hashes of announced function tables.
+  // Registrations with definitions that may be live, oldest first, and their sizes.
+  struct Sent {
+    PacketKey key;
+    std::size_t bytes = 0;
+  };
+  std::deque<Sent> definitions_;
+  std::size_t definition_bytes_ = 0;
 };
 
 }  // namespace xylem::backend

@@ -436,6 +436,11 @@ void Segment::set_enabled(bool enabled) {
   header().enabled.store(enabled ? capture::kOn : capture::kOff, std::memory_order_release);
 }
 
+void Segment::set_over() {
+  header().is_over.store(1, std::memory_order_release);
+  set_enabled(false);
+}
+
 void Segment::let_calls_wake() {
   std::uint32_t on = capture::kOn;
   header().enabled.compare_exchange_strong(on, capture::kOnAgentSleeps);

@@ -148,6 +148,8 @@ class Segment {
   bool is_finished() const noexcept;
   void set_finished();
   void set_enabled(bool enabled);
+  /// Switches capture off for ever.
+  void set_over();
   /// Lets the process's next call change its switch and wake those that wait for it
   /// (call_watch.h). Does nothing while capture is off.
   void let_calls_wake();

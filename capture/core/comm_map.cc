@@ -28,7 +28,7 @@ std::uint64_t hash_of(const std::int32_t* ranks, std::int32_t size) {
   return hash;
 }
 
-// Tags of sequences; see Origin. Tags of functions are small numbers.
+// Tags of sequences; see Origin.
 constexpr std::uint64_t kUnseenTag = 1ull << 48;
 constexpr std::uint64_t kChildTag = 2ull << 48;
 
@@ -96,7 +96,6 @@ bool CommMap::begin(std::int32_t world_rank, std::int32_t world_size, bool from_
   handle_mask_ = process.abi.handle_mask;
   world_key_ = process.abi.comm_world;
   world_ = put(world_key_, intern(*world), kCommWorld);
-  define(world_key_, *world_, kNoComm);
   put(process.abi.comm_self, intern(*self), kCommSelf);
   return true;
 }
@@ -118,7 +117,7 @@ Origin CommMap::next_child(Word parent) noexcept {
   const std::uint32_t number = entry->children.load(std::memory_order_relaxed);
   if (number == CommEntry::kUncertain) return origin;
   entry->children.store(number + 1, std::memory_order_relaxed);
-  return {Origin::Kind::kChild, entry->identity, number, 0};
+  return {Origin::Kind::kChild, entry->identity, number, 0, nullptr};
 }
 
 void CommMap::lose_children(Word parent) noexcept {
@@ -167,26 +166,34 @@ const CommEntry* CommMap::learn(Word key, const Origin& origin) noexcept {
   // It probably has an identity. This avoids calls of MPI at each use.
   if (is_unseen && has_overflowed_ && room_in_set_of(key) == nullptr) return nullptr;
   const CommEntry* entry = nullptr;
+  Members* members = nullptr;
+  std::uint32_t identity = kNoComm;
   {
     const BoundedLock locked(locked_);
     CommEntry* const set = set_of(key);
     for (CommEntry* at = set; locked && at != set + kCommWays; ++at) {
       if (at->key.load(std::memory_order_acquire) == key) return at;  // By another thread.
     }
-    Members* const members = locked ? members_of(key) : nullptr;
+    members = locked ? members_of(key, origin) : nullptr;
     if (members == nullptr) {
-      if (origin.kind != Origin::Kind::kChild) lose_unseen();
+      lose_unseen();  // At its first use it would count as unseen.
       return nullptr;
     }
-    const std::uint32_t identity = identity_of(*members, origin);
+    identity = identity_of(*members, origin);
     entry = put(key, members, identity);
     if (entry == nullptr) has_overflowed_ = true;
   }
-  if (entry != nullptr && entry->identity != kNoComm) define(key, *entry, origin.parent);
+  if (identity != kNoComm) define(key, identity, *members, origin.parent);
   return entry;
 }
 
+// A copy has the members of its original. Open MPI needs seconds to find those of 65,536 ranks.
+Members* CommMap::members_of(Word key, const Origin& origin) noexcept {
+  return origin.members != nullptr ? const_cast<Members*>(origin.members) : members_of(key);
+}
+
 std::uint32_t CommMap::identity_of(Members& members, const Origin& origin) noexcept {
+  if (has_lost_count_) return kNoComm;
   switch (origin.kind) {
     case Origin::Kind::kChild:
       return identity_in(mix(mix(kChildTag, origin.parent), members.hash), origin.number);
@@ -275,7 +282,6 @@ Members* CommMap::intern(Members& candidate) noexcept {
     candidate.is_world_order = candidate.table()[r] == r;
   candidate.next = known_;
   known_ = &candidate;
-  definitions.member({candidate.hash, candidate.rank, candidate.is_second ? 1u : 0u});
   return &candidate;
 }
 

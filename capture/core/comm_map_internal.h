@@ -19,7 +19,9 @@
 // the order of first use. It has no identity (kNoComm) if other processes might give this identity
 // to another one: if one of these communicators could not be counted, or if the map has had no room
 // and this one may have an identity already. A communicator whose parent has no identity has none
-// either, nor has one that was made after a failed call on the same parent.
+// either, nor has one that was made after a failed call on the same parent. After a call that no
+// wrapper could follow (in a signal handler, in a thread without a ring, left by a jump), no later
+// communicator of the process has one.
 // Communicators with equal members share one table of world ranks. The tables live as long as the
 // process, so a request may point to a table after its communicator was freed. The total memory of
 // all tables is limited.
@@ -45,6 +47,7 @@ struct Members {
   bool is_world_order;  ///< If true, each rank equals its world rank, and the table is not used.
   bool is_second;  ///< True if this process is in the second group of an intercommunicator, which
                    ///< is the one with the larger hash.
+  std::atomic<bool> is_defined;       ///< The agent was told that this process is a member.
   std::atomic<std::uint32_t> unseen;  ///< Number of communicators with these members that no
                                       ///< wrapper saw being made.
   Members* next;
@@ -78,7 +81,7 @@ struct CommEntry {
   static constexpr std::uint32_t kUncertain = 0xffffffff;
 };
 
-/// How a communicator was made. It is equal in all its processes.
+/// How a communicator was made. It is equal in all its processes, except `members`.
 struct Origin {
   enum class Kind : std::uint8_t {
     kUnseen = 0,     ///< No wrapper saw how it was made.
@@ -90,6 +93,7 @@ struct Origin {
   std::uint32_t parent = kNoComm;
   std::uint32_t number = 0;
   std::uint64_t tag = 0;
+  const Members* members = nullptr;  ///< Of a copy: those of the original. Else null.
 };
 
 /// The map has room for at most kCommSets * kCommWays communicators at the same time. Calls on
@@ -139,6 +143,11 @@ class CommMap {
   /// The same for a call that has no parent, or whose communicator will not be seen: later
   /// communicators that are numbered by their members get no identity.
   void lose_unseen() noexcept { has_missed_one_ = true; }
+  /// A call that makes communicators was not followed: no later communicator gets an identity.
+  void lose_all() noexcept { has_lost_count_ = true; }
+  /// A request may have completed unseen, so its handle may stand for another request now.
+  void note_unseen_completion() noexcept { has_unseen_completion_ = true; }
+  bool has_unseen_completion() const noexcept { return has_unseen_completion_; }
 
   /// Adds `comm`, which MPI has just made, and defines it. Ignores MPI_COMM_NULL.
   void add(Word comm, const Origin& origin) noexcept;
@@ -153,6 +162,7 @@ class CommMap {
     return &entries_[(mixed >> 32) % kCommSets * kCommWays];
   }
   const CommEntry* learn(Word key, const Origin& origin) noexcept;
+  Members* members_of(Word key, const Origin& origin) noexcept;
   std::uint32_t identity_of(Members& members, const Origin& origin) noexcept;
   std::uint32_t next_of(std::uint64_t sequence) noexcept;
   CommEntry* room_in_set_of(Word key) noexcept;
@@ -178,6 +188,8 @@ class CommMap {
   std::atomic<bool> locked_{false};
   std::atomic<bool> has_overflowed_{false};  // A communicator has got an identity, but no room.
   std::atomic<bool> has_missed_one_{false};  // One should have been numbered by its members.
+  std::atomic<bool> has_lost_count_{false};  // See lose_all().
+  std::atomic<bool> has_unseen_completion_{false};
 
   // The communicators made so far without a parent, by tag and members. Never emptied.
   struct Sequence {

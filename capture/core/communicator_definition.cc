@@ -47,24 +47,30 @@ void define_grid(Word handle, std::uint32_t comm) {
   definitions.dimensions(comm, dimensions, static_cast<std::uint32_t>(count));
 }
 
-void define_neighbours(DefinitionKind kind, const CommEntry& entry, int* ranks, int count) {
-  for (int i = 0; i < count; ++i) ranks[i] = entry.members->world_rank(ranks[i]);
-  definitions.neighbours(kind, entry.identity, ranks, static_cast<std::uint32_t>(count));
+// A communicator, and what is known of it.
+struct Known {
+  std::uint32_t comm;
+  const Members& members;
+};
+
+void define_neighbours(DefinitionKind kind, const Known& of, int* ranks, int count) {
+  for (int i = 0; i < count; ++i) ranks[i] = of.members.world_rank(ranks[i]);
+  definitions.neighbours(kind, of.comm, ranks, static_cast<std::uint32_t>(count));
 }
 
-void define_graph(Word handle, const CommEntry& entry) {
+void define_graph(Word handle, const Known& of) {
   int count = 0;
-  const int rank = entry.members->rank;
+  const int rank = of.members.rank;
   if (call_mpi(kMPI_Graph_neighbors_count, handle, rank, &count) != 0 || count <= 0) return;
   const Numbers ranks(static_cast<std::size_t>(count));
   if (ranks.data() == nullptr) return;
   if (call_mpi(kMPI_Graph_neighbors, handle, rank, count, ranks.data()) != 0) return;
-  define_neighbours(DefinitionKind::kSources, entry, ranks.data(), count);
+  define_neighbours(DefinitionKind::kSources, of, ranks.data(), count);
   if (call_mpi(kMPI_Graph_neighbors, handle, rank, count, ranks.data()) != 0) return;
-  define_neighbours(DefinitionKind::kDestinations, entry, ranks.data(), count);
+  define_neighbours(DefinitionKind::kDestinations, of, ranks.data(), count);
 }
 
-void define_distributed_graph(Word handle, const CommEntry& entry) {
+void define_distributed_graph(Word handle, const Known& of) {
   int in = 0, out = 0, is_weighted = 0;
   if (call_mpi(kMPI_Dist_graph_neighbors_count, handle, &in, &out, &is_weighted) != 0) return;
   if (in < 0 || out < 0) return;
@@ -75,30 +81,35 @@ void define_distributed_graph(Word handle, const CommEntry& entry) {
                weights.data() + in) != 0) {
     return;
   }
-  define_neighbours(DefinitionKind::kSources, entry, from.data(), in);
-  define_neighbours(DefinitionKind::kDestinations, entry, to.data(), out);
+  define_neighbours(DefinitionKind::kSources, of, from.data(), in);
+  define_neighbours(DefinitionKind::kDestinations, of, to.data(), out);
+}
+
+// Whether this member tells what all members know.
+bool tells(const Members& members) {
+  const std::int32_t place = members.rank, size = members.local_size;
+  return place <= 1 || place == size / 2 || place == size - 1;
 }
 
 }  // namespace
 
-void define(Word handle, const CommEntry& entry, std::uint32_t parent) noexcept {
-  const Members& members = *entry.members;
-  const CommunicatorKind kind = kind_of(handle, members);
-  const std::int32_t first = members.is_second ? members.size : members.local_size;
-  const std::int32_t second = members.is_second ? members.local_size : members.size;
-  definitions.communicator(
-      {entry.identity, parent, members.hash, kind, first, members.is_inter ? second : 0, 0});
-  switch (kind) {
-    case CommunicatorKind::kCartesian:
-      return define_grid(handle, entry.identity);
-    case CommunicatorKind::kGraph:
-      return define_graph(handle, entry);
-    case CommunicatorKind::kDistributedGraph:
-      return define_distributed_graph(handle, entry);
-    case CommunicatorKind::kIntra:
-    case CommunicatorKind::kInter:
-      return;
+void define(Word handle, std::uint32_t comm, Members& members, std::uint32_t parent) noexcept {
+  if (!members.is_defined.load(std::memory_order_relaxed)) {
+    members.is_defined.store(
+        definitions.member({members.hash, members.rank, members.is_second ? 1u : 0u}),
+        std::memory_order_relaxed);
   }
+  const CommunicatorKind kind = kind_of(handle, members);
+  if (tells(members)) {
+    const std::int32_t first = members.is_second ? members.size : members.local_size;
+    const std::int32_t second = members.is_second ? members.local_size : members.size;
+    definitions.communicator(
+        {comm, parent, members.hash, kind, first, members.is_inter ? second : 0, 0});
+    if (kind == CommunicatorKind::kCartesian) define_grid(handle, comm);
+  }
+  if (kind == CommunicatorKind::kGraph) define_graph(handle, {comm, members});
+  if (kind == CommunicatorKind::kDistributedGraph)
+    define_distributed_graph(handle, {comm, members});
 }
 
 }  // namespace xylem::capture

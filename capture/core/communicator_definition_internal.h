@@ -9,9 +9,12 @@
 
 namespace xylem::capture {
 
-/// Defines the communicator of `handle`, which has an identity: its kind and size, and the grid or
-/// the neighbours of this process. Asks MPI (local operations only). Call it once for each
+/// Defines the communicator `comm` with this handle: its kind and size, its grid, the neighbours of
+/// this process, and its place. Asks MPI (local operations only). Call it once for each
 /// communicator.
-void define(Word handle, const CommEntry& entry, std::uint32_t parent) noexcept;
+///
+/// All members know kind, size and grid, so only a few of them tell it: the first two, the one in
+/// the middle and the last one, of each group.
+void define(Word handle, std::uint32_t comm, Members& members, std::uint32_t parent) noexcept;
 
 }  // namespace xylem::capture

@@ -43,20 +43,20 @@ void DefinitionWriter::put(std::uint64_t position, const void* from, std::size_t
   memcpy(log, static_cast<const unsigned char*>(from) + before_end, bytes - before_end);
 }
 
-void DefinitionWriter::append(DefinitionKind kind, const void* fixed, std::size_t fixed_bytes,
+bool DefinitionWriter::append(DefinitionKind kind, const void* fixed, std::size_t fixed_bytes,
                               const void* more, std::size_t more_bytes) noexcept {
   if (segment_ == nullptr || process.gate->enabled.load(std::memory_order_relaxed) == nullptr)
-    return;
+    return false;
   DefinitionLog& log = segment_->definitions;
   const std::size_t payload = fixed_bytes + more_bytes;
   const std::uint64_t needed = sizeof(DefinitionHead) + padded(payload);
   const BoundedLock locked(locked_);
   const std::uint64_t head = log.head.load(std::memory_order_relaxed);
-  // A tail behind the head cannot be: then nothing is written.
+  // If the tail is ahead of the head, the segment is damaged, and nothing is written.
   const std::uint64_t used = head - log.tail.load(std::memory_order_acquire);
   if (!locked || used > kDefinitionBytes || kDefinitionBytes - used < needed) {
     log.dropped.fetch_add(1, std::memory_order_relaxed);
-    return;
+    return false;
   }
   const DefinitionHead entry{kind, static_cast<std::uint16_t>(payload), 0};
   const std::uint64_t zeros = 0;
@@ -65,6 +65,7 @@ void DefinitionWriter::append(DefinitionKind kind, const void* fixed, std::size_
   put(head + sizeof entry + fixed_bytes, more, more_bytes);
   put(head + sizeof entry + payload, &zeros, padded(payload) - payload);
   log.head.store(head + needed, std::memory_order_release);
+  return true;
 }
 
 }  // namespace xylem::capture

@@ -21,8 +21,9 @@ class DefinitionWriter {
   void communicator(const CommunicatorDefinition& definition) noexcept {
     write(DefinitionKind::kCommunicator, definition, nullptr, 0);
   }
-  void member(const MemberDefinition& definition) noexcept {
-    write(DefinitionKind::kMember, definition, nullptr, 0);
+  /// Returns false if the definition was dropped.
+  bool member(const MemberDefinition& definition) noexcept {
+    return write(DefinitionKind::kMember, definition, nullptr, 0);
   }
   /// The name that a program has given to a communicator. It is cut to kMaxNameBytes.
   void name(std::uint32_t comm, const char* name) noexcept;
@@ -39,13 +40,13 @@ class DefinitionWriter {
 
  private:
   template <class Fixed>
-  void write(DefinitionKind kind, const Fixed& fixed, const void* more,
+  bool write(DefinitionKind kind, const Fixed& fixed, const void* more,
              std::size_t more_bytes) noexcept {
-    append(kind, &fixed, sizeof fixed, more, more_bytes);
+    return append(kind, &fixed, sizeof fixed, more, more_bytes);
   }
   void list(DefinitionKind kind, std::uint32_t comm, const void* elements, std::size_t size,
             std::uint32_t count) noexcept;
-  void append(DefinitionKind kind, const void* fixed, std::size_t fixed_bytes, const void* more,
+  bool append(DefinitionKind kind, const void* fixed, std::size_t fixed_bytes, const void* more,
               std::size_t more_bytes) noexcept;
   void put(std::uint64_t position, const void* from, std::size_t bytes) noexcept;
 

@@ -11,10 +11,10 @@
 //
 // A payload is padded with zeros to a multiple of 8 bytes. Positions count bytes from the start of
 // the process; the byte with position p is at p % kDefinitionBytes. An entry may continue at the
-// begin of the log. The process appends an entry, then publishes it by storing `head` (release).
-// The agent stores `tail` after the entries before it are in its journal. An entry without room is
-// dropped and counted. A repeated definition has no effect, so a restarted agent may read an entry
-// again.
+// beginning of the log. The process appends an entry, then publishes it by storing `head`
+// (release). The agent stores `tail` after the entries before it are in its journal. An entry
+// without room is dropped and counted. A repeated definition has no effect, so a restarted agent
+// may read an entry again.
 //
 // This header needs no library, like ring.h.
 
@@ -25,12 +25,13 @@
 namespace xylem::capture {
 
 /// Size of the log, a power of two.
-constexpr std::uint64_t kDefinitionBytes = 256u << 10;
+constexpr std::uint64_t kDefinitionBytes = 1u << 20;
 
 struct DefinitionLog {
   // Written by the process.
-  std::atomic<std::uint64_t> head;     ///< Position after the last entry.
-  std::atomic<std::uint64_t> dropped;  ///< Number of entries that had no room.
+  std::atomic<std::uint64_t> head;  ///< Position after the last entry.
+  /// Number of entries that had no room, or whose writer waited too long for another one.
+  std::atomic<std::uint64_t> dropped;
   // Written by the agent.
   alignas(
       64) std::atomic<std::uint64_t> tail;  ///< Entries before this position may be overwritten.
@@ -63,7 +64,7 @@ enum class CommunicatorKind : std::uint32_t {
   kDistributedGraph = 4,
 };
 
-/// A communicator. Each member writes it, and all members write the same.
+/// A communicator. Some of its members write it, and all of them write the same.
 struct CommunicatorDefinition {
   std::uint32_t comm;    ///< Identity, see kCommWorld in ring.h.
   std::uint32_t parent;  ///< Identity of the communicator from which it was made; kNoComm: none, or

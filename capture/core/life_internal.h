@@ -23,7 +23,7 @@ bool is_gate_open() noexcept;
 void count_without_ring(std::uint16_t function) noexcept;
 
 /// Gives up the numbers of messages if a call of `function`, which is not recorded, may send or
-/// receive a message.
+/// receive a message, and those of communicators if it may make one.
 void give_up_numbers(std::uint16_t function) noexcept;
 
 /// Makes sure that the calling thread's ring becomes free when the thread ends.

@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "capture/core/comm_map_internal.h"
 #include "capture/core/life_internal.h"
 #include "capture/core/nesting_internal.h"
 #include "capture/core/process_internal.h"
@@ -185,7 +186,18 @@ bool was_left(const ThreadState& state, const void* frame) {
   return !holds_return_address(state.frame, state.caller);
 }
 
+// A call that makes communicators may have succeeded in other processes.
+void note_left_call(const ThreadState& state) {
+  if (state.thread == nullptr) return;  // It was not followed: give_up_numbers() knows.
+  const CallUnderWay& left = state.thread->ring->under_way;
+  const std::uint32_t function = left.function.load(std::memory_order_relaxed);
+  if (left.begin.load(std::memory_order_relaxed) == 0 || function >= kFunctionCount) return;
+  if (makes_communicator[function]) comms.lose_all();
+}
+
 }  // namespace
+
+bool is_called_by_mpi(const void* caller) noexcept { return is_part_of_mpi(caller); }
 
 void find_text(const void* function, std::uintptr_t& begin, std::size_t& bytes) noexcept {
   MappedRange range;
@@ -199,10 +211,12 @@ bool begins_anew(ThreadState& state, std::uint16_t function, const void* frame,
   if (was_left(state, frame)) {
     state.frame = nullptr;
     message_numbers.give_up();  // The call that was left may have sent or received a message.
+    note_left_call(state);
     return true;
   }
   if (is_part_of_mpi(caller)) return false;
   give_up_numbers(function);
+  if (capture_state() == CaptureState::kWatches) return false;  // Nothing is counted.
   if (state.thread == nullptr) {
     count_without_ring(function);
   } else {

@@ -39,6 +39,10 @@ struct ThreadState;
 [[gnu::cold, gnu::noinline]] bool begins_anew(ThreadState& state, std::uint16_t function,
                                               const void* frame, const void* caller) noexcept;
 
+/// Returns whether a return address is in a library of MPI, or in the library with the next MPI_X
+/// in line.
+bool is_called_by_mpi(const void* caller) noexcept;
+
 /// Finds the code of the library that contains `function`: [begin, begin + bytes). Both are 0 if
 /// the library is not found in /proc.
 void find_text(const void* function, std::uintptr_t& begin, std::size_t& bytes) noexcept;

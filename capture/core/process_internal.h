@@ -176,9 +176,14 @@ std::uint64_t monotonic_ns() noexcept;
 /// and while the agent's switch is off.
 XYLEM_INLINE bool is_on() noexcept;
 
-/// Returns whether capture has started and the agent's switch is off. Then wrappers of functions
-/// that make, name or free communicators still follow what these do; see begin_watch().
-XYLEM_INLINE bool is_dormant() noexcept;
+/// What wrappers of functions that make, name or free communicators do. They follow these functions
+/// also while the agent's switch is off, until the run is over.
+enum class CaptureState : std::uint8_t {
+  kIdle,     ///< Nothing: is_on() is false, and there is nothing to follow.
+  kRecords,  ///< is_on() is true.
+  kWatches,  ///< Capture has started, and the agent's switch is off; see begin_watch().
+};
+XYLEM_INLINE CaptureState capture_state() noexcept;
 
 /// Begins a call that is followed, but neither counted nor recorded. If it returns false, the
 /// wrapper makes the real call and does nothing else. Otherwise the wrapper ends with leave().
@@ -253,10 +258,13 @@ XYLEM_INLINE bool is_on() noexcept {
   return enabled != nullptr && enabled->load(std::memory_order_relaxed) != 0;
 }
 
-XYLEM_INLINE bool is_dormant() noexcept {
+XYLEM_INLINE CaptureState capture_state() noexcept {
   const auto* enabled = process.gate->enabled.load(std::memory_order_relaxed);
-  return enabled != nullptr && process.segment != nullptr &&
-         enabled->load(std::memory_order_relaxed) == kOff;
+  if (enabled == nullptr) return CaptureState::kIdle;
+  if (enabled->load(std::memory_order_relaxed) != kOff) return CaptureState::kRecords;
+  const bool is_followed =
+      process.segment != nullptr && process.segment->is_over.load(std::memory_order_relaxed) == 0;
+  return is_followed ? CaptureState::kWatches : CaptureState::kIdle;
 }
 
 /// Value of ThreadState::frame while the wrapper of PMPI_X jumps to the wrapper of MPI_X.

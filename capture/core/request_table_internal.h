@@ -41,7 +41,7 @@ struct TrackedRequest {
   std::int32_t peer = 0;
   std::int32_t tag = 0;
   RequestKind kind = RequestKind::kReceive;
-  // With kNewComm, `comm`, `peer` and `tag` are parent, number and kind of its Origin.
+  // With kNewComm, `comm`, `bytes` and `tag` are parent, number and kind of its Origin.
   bool active = false;   ///< True for a persistent request that was started and has not completed.
   std::uint8_t way = 0;  ///< Position of its key in the set; used only by the table.
   PostedReceive posted;  ///< Receives and messages: where it stands among the receives.

@@ -274,6 +274,8 @@ struct alignas(64) SegmentHeader {
   /// Written by the agent: 1 after `enabled` was kOff once. Then messages were not counted, and the
   /// numbers of later ones are unknown.
   std::atomic<std::uint32_t> was_disabled;
+  /// Written by the agent: 1 when capture is switched off for ever, because the run is over.
+  std::atomic<std::uint32_t> is_over;
   std::atomic<std::uint32_t> threads;         ///< Rings with this number and above have not
                                               ///< been used.
   std::atomic<std::uint64_t> ringless_calls;  ///< Calls of threads without a ring. They count as

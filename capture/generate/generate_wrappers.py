@@ -115,6 +115,7 @@ SHAPES = {
     "neighbor_alltoallw": ("", "after_neighbor_alltoallw(call, {mode}, {comm}, {sendcounts}, "
                                "{sendtypes});"),
     "comm_new": ("", "after_comm_new(call, {mode}, {comm}, {newcomm});"),
+    "comm_dup": ("", "after_comm_dup(call, {mode}, {comm}, {newcomm});"),
     "comm_new_by_group": ("", "after_comm_new_by_group(call, {mode}, {comm}, {tag}, {newcomm});"),
     "comm_new_from_group": ("", "after_comm_new_from_group(call, {mode}, {stringtag}, {newcomm});"),
     "intercomm_new": ("", "after_intercomm_new(call, {mode}, {tag}, {newcomm});"),
@@ -125,8 +126,9 @@ SHAPES = {
 
 # Shapes that are followed while capture is switched off, too: otherwise communicators would have
 # other identities in processes that were switched off earlier.
-WATCHED = ("comm_new", "comm_new_by_group", "comm_new_from_group", "intercomm_new", "comm_join",
-           "comm_set_name", "comm_free")
+MAKING = ("comm_new", "comm_dup", "comm_new_by_group", "comm_new_from_group", "intercomm_new",
+          "comm_join")
+WATCHED = (*MAKING, "comm_set_name", "comm_free")
 
 # A shape: its line that tells the agent what a blocking call waits for, and takes the numbers of the
 # call's messages if there are several threads. It comes last before the real call.
@@ -254,7 +256,6 @@ def wrapper(function, number):
     lines += ["  return result;", "}",
               f"XYLEM_FIRST {returned} first_{name}({declared}) {{", f"  return {real};", "}"]
     is_watched = function.shape in WATCHED
-    watch = f"  if (is_dormant()) return watch_{name}({passed});"
     if is_watched:
         lines += [f"XYLEM_RECORDING {returned} watch_{name}({declared}) {{",
                   "  Call call;",
@@ -268,9 +269,12 @@ def wrapper(function, number):
         lines += [f"XYLEM_WRAPPER_OF_MANY({name}, {number * POINTER_BYTES}, ({unused}), "
                   f"({passed}))"]
     else:
-        lines += [f"XYLEM_WRAPPER {returned} {name}({declared}) {{",
-                  f"  if (is_on()) return record_{name}({passed});",
-                  *([watch] if is_watched else []),
+        on = [f"  if (is_on()) return record_{name}({passed});"]
+        if is_watched:
+            on = ["  const CaptureState state = capture_state();",
+                  f"  if (state == CaptureState::kRecords) return record_{name}({passed});",
+                  f"  if (state == CaptureState::kWatches) return watch_{name}({passed});"]
+        lines += [f"XYLEM_WRAPPER {returned} {name}({declared}) {{", *on,
                   f"  if (!is_found(k{name})) return first_{name}({passed});",
                   f"  return {real.replace('real', 'found', 1)};", "}"]
     lines += [f"XYLEM_WRAPPER {returned} P{name}({declared}) {{"]
@@ -279,8 +283,10 @@ def wrapper(function, number):
         lines += [f"  if (is_on() && enter_by_profiling_name(k{name})) "
                   f"return record_{name}({passed});"]
         if is_watched:
-            lines += [f"  if (is_dormant() && enter_by_profiling_name(k{name})) "
-                      f"return watch_{name}({passed});"]
+            lines += ["  if (capture_state() == CaptureState::kWatches && "
+                      "!is_called_by_mpi(__builtin_return_address(0)) &&",
+                      f"      enter_by_profiling_name(k{name})) {{",
+                      f"    return watch_{name}({passed});", "  }"]
     lines += [f"  return {own};", "}\n\n"]
     return "\n".join(lines)
 
@@ -303,15 +309,20 @@ def generate(prototypes, meaning, folder):
           f"constexpr std::uint32_t kFunctionCount = {len(functions)};\n"
           "static_assert(kFunctionCount <= kMaxFunctions);\n\n"
           "extern const char* const function_names[kFunctionCount];\n"
-          "extern const FunctionClass function_classes[kFunctionCount];\n\n"
+          "extern const FunctionClass function_classes[kFunctionCount];\n"
+          "/// True for functions that make communicators.\n"
+          "extern const bool makes_communicator[kFunctionCount];\n\n"
           "}  // namespace xylem::capture\n")
     names = "".join(f'    "{n}",\n' for n in functions)
     classes = "".join(f"    FunctionClass::{CLASSES[f.function_class]},\n"
                       for f in functions.values())
+    making = "".join(f"    {'true' if f.shape in MAKING else 'false'},\n"
+                     for f in functions.values())
     write(folder / "xylem_capture_functions.cc",
           f"{MADE_BY}\n#include \"xylem_capture_functions.h\"\n\nnamespace xylem::capture {{\n\n"
           f"const char* const function_names[kFunctionCount] = {{\n{names}}};\n\n"
           f"const FunctionClass function_classes[kFunctionCount] = {{\n{classes}}};\n\n"
+          f"const bool makes_communicator[kFunctionCount] = {{\n{making}}};\n\n"
           "}  // namespace xylem::capture\n")
 
     wrapped = [(f, number) for number, f in enumerate(functions.values()) if f.shape != BY_HAND]

@@ -24,9 +24,11 @@ void track_new_comm(Word request, const Origin& origin, Word newcomm) {
     return count_untracked();
   }
   message_numbers.forget(tracked->posted);  // That of an older request with this handle.
-  *tracked = TrackedRequest{.new_comm = reinterpret_cast<Word*>(newcomm),
+  *tracked = TrackedRequest{.members = origin.members,
+                            .bytes = origin.number,
+                            .new_comm = reinterpret_cast<Word*>(newcomm),
                             .comm = origin.parent,
-                            .peer = static_cast<std::int32_t>(origin.number),
+                            .peer = kNoPeer,
                             .tag = static_cast<std::int32_t>(origin.kind),
                             .kind = RequestKind::kNewComm,
                             .way = tracked->way,
@@ -60,12 +62,14 @@ void note_failed_new(const Call& call) {
 }  // namespace
 
 void add_completed_comm(const TrackedRequest& tracked) noexcept {
-  // While capture was off, the request may have completed unseen. Then this is another request with
-  // the same handle, and the address may not be valid any more.
-  if (process.segment->was_disabled.load(std::memory_order_relaxed) != 0)
+  // The request may have completed unseen, for example while capture was off. Then this is another
+  // request with the same handle, and the address may not be valid any more.
+  if (comms.has_unseen_completion() ||
+      process.segment->was_disabled.load(std::memory_order_relaxed) != 0) {
     return comms.lose_unseen();
+  }
   const Origin origin{static_cast<Origin::Kind>(tracked.tag), tracked.comm,
-                      static_cast<std::uint32_t>(tracked.peer), 0};
+                      static_cast<std::uint32_t>(tracked.bytes), 0, tracked.members};
   comms.add(load_handle(reinterpret_cast<Word>(tracked.new_comm)), origin);
 }
 
@@ -75,6 +79,13 @@ void after_comm_new(const Call& call, Mode mode, Word request, Word parent, Word
     return note(call, Meaning{});
   }
   note_new(call, mode, request, comms.next_child(parent), newcomm);
+}
+
+void after_comm_dup(const Call& call, Mode mode, Word request, Word parent, Word newcomm) noexcept {
+  if (call.result != 0) return after_comm_new(call, mode, request, parent, newcomm);
+  Origin origin = comms.next_child(parent);
+  if (const CommEntry* entry = comms.find_known(parent)) origin.members = entry->members;
+  note_new(call, mode, request, origin, newcomm);
 }
 
 void after_comm_new_by_group(const Call& call, Mode mode, Word request, Word parent,
@@ -92,19 +103,21 @@ void after_comm_new_from_group(const Call& call, Mode mode, Word request, Word t
                                Word newcomm) noexcept {
   if (call.result != 0) return note_failed_new(call);
   const std::uint64_t text = hash_of(reinterpret_cast<const char*>(tag));
-  note_new(call, mode, request, {Origin::Kind::kByMembers, kNoComm, 0, kTextTag ^ text}, newcomm);
+  note_new(call, mode, request, {Origin::Kind::kByMembers, kNoComm, 0, kTextTag ^ text, nullptr},
+           newcomm);
 }
 
 void after_intercomm_new(const Call& call, Mode mode, Word request, std::int32_t tag,
                          Word newcomm) noexcept {
   if (call.result != 0) return note_failed_new(call);
   const std::uint64_t its_tag = kIntercommTag | static_cast<std::uint32_t>(tag);
-  note_new(call, mode, request, {Origin::Kind::kByMembers, kNoComm, 0, its_tag}, newcomm);
+  note_new(call, mode, request, {Origin::Kind::kByMembers, kNoComm, 0, its_tag, nullptr}, newcomm);
 }
 
 void after_comm_join(const Call& call, Mode mode, Word request, Word newcomm) noexcept {
-  if (call.result != 0) return note_failed_new(call);
-  note_new(call, mode, request, {Origin::Kind::kByMembers, kNoComm, 0, kJoinTag}, newcomm);
+  // If it fails here, the other side has no communicator either.
+  if (call.result != 0) return note(call, Meaning{});
+  note_new(call, mode, request, {Origin::Kind::kByMembers, kNoComm, 0, kJoinTag, nullptr}, newcomm);
 }
 
 void after_comm_set_name(const Call& call, Word comm, Word name) noexcept {
@@ -130,6 +143,7 @@ void before_comm_free(Call& call, Word comm) noexcept {
 void after_comm_free(const Call& call) noexcept {
   Meaning meaning;
   meaning.comm = call.freed_comm;
+  if (call.result != 0) comms.lose_unseen();  // It lives on, and its next use finds it unknown.
   note(call, meaning);
 }
 

@@ -177,6 +177,8 @@ void after_neighbor_alltoallw(const Call& call, Mode mode, Word request, Word co
 // These functions are also called for calls without a record (`call.calls` is 0), and while capture
 // is switched off. Then `call.thread` may be null.
 void after_comm_new(const Call& call, Mode mode, Word request, Word parent, Word newcomm) noexcept;
+/// The new communicator has the members of `parent`.
+void after_comm_dup(const Call& call, Mode mode, Word request, Word parent, Word newcomm) noexcept;
 /// All members of the new communicator call it with the same tag. Other members of `parent` do not.
 void after_comm_new_by_group(const Call& call, Mode mode, Word request, Word parent,
                              std::int32_t tag, Word newcomm) noexcept;

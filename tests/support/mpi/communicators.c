@@ -1,4 +1,4 @@
-/* Makes communicators in all ways, and says what each one is. With an argument, only makes and
+/* Makes communicators in many ways, and says what each one is. With an argument, only makes and
  * frees so many copies of MPI_COMM_WORLD.
  *
  * For each communicator, each member prints a line
@@ -8,7 +8,8 @@
  * and then calls MPI_Allreduce with LABEL bytes on it, so its records can be told from the bytes.
  * One call may make several communicators; they differ in INSTANCE. PARENT is the label of the
  * communicator from which it was made, 0 for MPI_COMM_WORLD, -1 for none, -2 for MPI_COMM_SELF.
- * RANK is the rank in MPI_COMM_WORLD. Further lines are
+ * KIND `unknown` means that nobody can be sure of its identity. RANK is the rank in MPI_COMM_WORLD.
+ * Further lines are
  *
  *   name LABEL INSTANCE TEXT
  *   grid LABEL SIZE,SIZE... PERIODIC,PERIODIC...
@@ -170,6 +171,24 @@ static void intercommunicators(void) {
   MPI_Comm_free(&half);
 }
 
+/* A call that fails, on a communicator of its own: nobody knows whether it has failed everywhere.
+ */
+static void failing(void) {
+  MPI_Comm parent, never, child, other;
+  MPI_Comm_dup(MPI_COMM_WORLD, &parent);
+  MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN);
+  const int too_many = 1000000, period = 0;
+  if (MPI_Cart_create(parent, 1, &too_many, &period, 0, &never) == MPI_SUCCESS)
+    printf("unexpected success\n");
+  MPI_Comm_dup(parent, &child);
+  tell(70, 0, "unknown", 0, 0, child);
+  MPI_Comm_dup(MPI_COMM_WORLD, &other);
+  tell(71, 0, "intra", 0, 0, other);
+  MPI_Comm_free(&other);
+  MPI_Comm_free(&child);
+  MPI_Comm_free(&parent);
+}
+
 /* MPI uses their handles again. */
 static void many(int count) {
   for (int i = 0; i < count; ++i) {
@@ -228,6 +247,7 @@ int main(int argc, char** argv) {
     grids();
     graphs();
     intercommunicators();
+    failing();
     many(kLoops);
   }
   MPI_Finalize();

@@ -112,6 +112,7 @@ bool write_golden(const std::filesystem::path& folder) {
   }
   good = write("registration", encode(testing::sample_registration())) && good;
   good =
+      write("registration_of_definitions", encode(testing::sample_registration_of_definitions())) &&
       write("registration_of_services", encode(testing::sample_registration_of_services())) && good;
   good = write("series", encode(testing::sample_series())) && good;
   good = write("tombstone", encode(testing::sample_tombstone())) && good;

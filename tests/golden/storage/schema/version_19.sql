@@ -184,7 +184,8 @@ CREATE VIEW communicator AS
   ON n.world = c.world AND n.id = c.id;
 CREATE VIEW communicator_member AS
   SELECT c.world, c.id, m.place, m.rank, m.is_second
-  FROM comm c JOIN comm_member m ON m.world = c.world AND m.members = c.members WHERE c.id > 1
+  FROM comm c JOIN comm_member m ON m.world = c.world AND m.members = c.members
+  WHERE c.id > 1 AND NOT c.is_ambiguous
   UNION ALL
   SELECT world, 0, rank, rank, 0 FROM process WHERE world IS NOT NULL
   UNION ALL
@@ -244,8 +245,8 @@ CREATE VIEW loss AS
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.untracked_receives > 0
   UNION ALL
   SELECT 'definition', p.world, p.rank, h.name, NULL, NULL,
-         p.lost_definitions || ' definitions of communicators had no room: the agent could not keep'
-           || ' up', NULL, NULL, NULL, NULL, NULL, NULL
+         p.lost_definitions || ' definitions of communicators are lost: the agent could not keep up,'
+           || ' or their log was damaged', NULL, NULL, NULL, NULL, NULL, NULL
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_definitions > 0
   UNION ALL
   SELECT CASE g.stream WHEN 1 THEN 'registration' WHEN 2 THEN 'window' WHEN 3 THEN 'chunk'

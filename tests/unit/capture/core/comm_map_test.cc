@@ -131,8 +131,8 @@ TEST_F(CommMapTest, ACommunicatorIsCountedByThoseThatAreNoMembersToo) {
 
 TEST_F(CommMapTest, CommunicatorsWithoutACommonParentAreNumberedByMembersAndTag) {
   const MPI_Comm first = make(), second = make(), tagged = make();
-  const Origin plain{Origin::Kind::kByMembers, kNoComm, 0, 1};
-  const Origin with_tag{Origin::Kind::kByMembers, kNoComm, 0, 2};
+  const Origin plain{Origin::Kind::kByMembers, kNoComm, 0, 1, nullptr};
+  const Origin with_tag{Origin::Kind::kByMembers, kNoComm, 0, 2, nullptr};
   one_->add(word(first), plain);
   one_->add(word(tagged), with_tag);
   one_->add(word(second), plain);
@@ -145,6 +145,36 @@ TEST_F(CommMapTest, CommunicatorsWithoutACommonParentAreNumberedByMembersAndTag)
   }
   EXPECT_NE(identity(*one_, first), identity(*one_, second));
   EXPECT_NE(identity(*one_, first), identity(*one_, tagged));
+}
+
+TEST_F(CommMapTest, ACopyHasTheMembersOfItsOriginal) {
+  const MPI_Comm copy = make();
+  Origin origin = one_->next_child(word(MPI_COMM_WORLD));
+  origin.members = one_->find(word(MPI_COMM_WORLD))->members;
+  one_->add(word(copy), origin);
+  add_child(*other_, MPI_COMM_WORLD, copy);
+  EXPECT_EQ(identity(*one_, copy), identity(*other_, copy));
+  EXPECT_EQ(one_->find_known(word(copy))->members, origin.members);
+}
+
+TEST_F(CommMapTest, AfterACallThatWasNotFollowedNoCommunicatorHasAnIdentity) {
+  const MPI_Comm before = make(), after = make(), unseen = make();
+  add_child(*one_, MPI_COMM_WORLD, before);
+  one_->lose_all();
+  add_child(*one_, MPI_COMM_WORLD, after);
+  EXPECT_NE(identity(*one_, before), kNoComm);
+  EXPECT_EQ(identity(*one_, after), kNoComm);
+  EXPECT_EQ(one_->find(word(unseen))->identity, kNoComm);
+}
+
+TEST_F(CommMapTest, IfCommunicatorsWereMadeBeforeAllCountAsUnseen) {
+  const auto late = std::make_unique<CommMap>();
+  ASSERT_TRUE(late->begin(0, kStubWorldSize, false));
+  const MPI_Comm first = make(), second = make();
+  EXPECT_EQ(late->next_child(word(MPI_COMM_WORLD)).kind, Origin::Kind::kUnseen);
+  add_child(*late, MPI_COMM_WORLD, first);
+  EXPECT_EQ(identity(*late, first), one_->find(word(first))->identity);
+  EXPECT_NE(late->find(word(second))->identity, identity(*late, first));
 }
 
 TEST_F(CommMapTest, AfterAFailedCallChildrenOfItsParentHaveNoIdentity) {
@@ -176,10 +206,10 @@ TEST_F(CommMapTest, AfterACommunicatorThatCouldNotBeCountedNoIdentityIsWrong) {
   std::thread holder([&] { add_child(*one_, MPI_COMM_WORLD, slow); });
   reached.arrive_and_wait();
   // The holder keeps the lock until this has given up.
-  one_->add(word(missed), {Origin::Kind::kByMembers, kNoComm, 0, 1});
+  add_child(*one_, MPI_COMM_WORLD, missed);
   over.arrive_and_wait();
   holder.join();
-  one_->add(word(later), {Origin::Kind::kByMembers, kNoComm, 0, 1});
+  one_->add(word(later), {Origin::Kind::kByMembers, kNoComm, 0, 1, nullptr});
   for (const MPI_Comm comm : {later, missed}) {
     const CommEntry* const found = one_->find(word(comm));
     ASSERT_NE(found, nullptr);

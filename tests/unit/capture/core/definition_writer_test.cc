@@ -91,7 +91,7 @@ TEST_F(DefinitionWriterTest, GoesRoundManyTimes) {
 }
 
 TEST_F(DefinitionWriterTest, WhatHasNoRoomIsCountedAndTheRestStays) {
-  constexpr std::uint32_t kMany = 20'000;
+  constexpr std::uint32_t kMany = 60'000;
   for (std::uint32_t i = 0; i < kMany; ++i) writer_.member({i, 0, 0});
   const wire::Definitions found = read();
   EXPECT_EQ(found.members.size() + dropped(), kMany);

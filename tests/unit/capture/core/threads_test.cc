@@ -463,7 +463,9 @@ TEST_F(CaptureThreads, ACallDoesNotSwitchCaptureOnAgain) {
 }
 
 TEST_F(CaptureThreads, CommunicatorsAreFollowedWhileCaptureIsOff) {
-  const auto word = [](MPI_Comm comm) { return static_cast<Word>(static_cast<std::uint32_t>(comm)); };
+  const auto word = [](MPI_Comm comm) {
+    return static_cast<Word>(static_cast<std::uint32_t>(comm));
+  };
   const auto identity_of = [&](MPI_Comm comm) {
     const CommEntry* const entry = comms.find_known(word(comm));
     return entry == nullptr ? kNoComm : entry->identity;

@@ -127,6 +127,7 @@ TEST_F(DefinitionTest, TwoCommunicatorsWithOneIdAreMarked) {
   other.communicators[0].group = 6;
   define(1, other);
   EXPECT_EQ(ask("SELECT is_ambiguous FROM communicator WHERE id = 77"), "1");
+  EXPECT_EQ(ask("SELECT count(*) FROM communicator_member WHERE id = 77"), "0");
 }
 
 TEST_F(DefinitionTest, WorldsAreKeptApart) {
@@ -145,8 +146,10 @@ TEST_F(DefinitionTest, LostDefinitionsAreALoss) {
   wire::Definitions lost;
   lost.lost = 12;
   define(1, lost);
-  EXPECT_EQ(ask("SELECT world, rank, host, reason FROM loss WHERE part = 'definition'"),
-            "0 1 node7 12 definitions of communicators had no room: the agent could not keep up");
+  EXPECT_EQ(
+      ask("SELECT world, rank, host, reason FROM loss WHERE part = 'definition'"),
+      "0 1 node7 12 definitions of communicators are lost: the agent could not keep up, or their"
+      " log was damaged");
 }
 
 }  // namespace

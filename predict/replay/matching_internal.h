@@ -1,110 +1,103 @@
 #pragma once
 
-// Receives that wait for a message, and messages that wait for a receive. Both are kept in
-// channels: first-in-first-out queues for each receiver, source and tag, in a hash table. The order
-// of the table affects no result.
+// Receives that wait for a message, and messages that wait for a receive. Those of one receiver,
+// source and tag form a channel. A channel never has both, so it needs only one queue.
+//
+// Channels are in a hash table. The order of the table affects no result. Only the receives and
+// messages of ranks that use wildcards are in lists, which are searched from the oldest entry on.
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "predict/network/loggps.h"
+
 namespace xylem::predict {
 
-/// Whose messages: `source` and `tag` are kAnySource and kAnyTag only for receives with wildcards.
-struct Channel {
+/// Which of the two waits.
+enum class Side : std::uint8_t { kNone, kReceive, kMessage };
+
+/// A receive or a message. Receives with wildcards have kAnySource or kAnyTag.
+struct Waiting {
+  Side side = Side::kNone;
   std::uint32_t receiver = 0;
   std::uint32_t source = 0;
   std::uint32_t tag = 0;
-  bool operator==(const Channel&) const = default;
+  std::uint32_t operation = 0;  ///< The receive's, or that of the message's send.
+  Ticks ready = 0;              ///< Of a message: when it has occupied the receiver's processor.
 };
 
-/// A receive or message that waits.
-struct Waiting {
-  Channel channel;
-  std::uint32_t operation = 0;  ///< The receive, or the send of the message.
-  std::uint64_t order = 0;      ///< Of a receive: increases with each one that is posted.
-  std::uint64_t ready = 0;      ///< Of a message: when it has occupied the receiver's processor.
-};
-
-/// Receives, or messages, that wait. A value type; not thread-safe.
-class WaitingSet {
+/// The channels of all ranks without wildcards. A value type; not thread-safe.
+class Channels {
  public:
-  /// With `by_receiver`, first_match() can be called. It takes 4 bytes for each of `ranks`.
-  WaitingSet(std::size_t ranks, bool by_receiver);
+  Channels() : slots_(kFirstSlots) {}
 
-  void add(const Waiting& waiting);
+  /// If the channel has something of the other side, removes the first of it, puts its operation
+  /// and time into `found`, and returns true. Otherwise `it` waits at the end of the channel.
+  bool match_or_wait(const Waiting& it, Waiting& found);
 
-  /// The first of a channel, or nullptr. Valid until the next change.
-  const Waiting* first(const Channel& channel) const;
-
-  /// The first of a receiver that matches, where each side may have wildcards, or nullptr.
-  const Waiting* first_match(const Channel& wanted) const;
-
-  /// Removes the first of a channel, which is not empty.
-  void remove_first(const Channel& channel);
-
-  /// All that wait, by source and operation.
-  std::vector<Waiting> all() const;
+  /// All that wait, in any order.
+  void append_all(std::vector<Waiting>& to) const;
 
  private:
-  static constexpr std::uint32_t kNone = 0xffffffff;
-  struct Entry {
-    Waiting waiting;
-    std::uint32_t next = kNone;  ///< In the channel. Of an unused entry: the next unused one.
-    // In the list of the receiver.
-    std::uint32_t earlier = kNone, later = kNone;
+  static constexpr std::size_t kFirstSlots = 1024;  // A power of two.
+  static constexpr std::uint32_t kNoRest = 0xffffffff;
+  /// A channel and the first that waits in it.
+  struct alignas(32) Slot {
+    Ticks ready = 0;
+    std::uint32_t receiver : 24 = 0;
+    Side side : 8 = Side::kNone;  ///< kNone: the slot is empty.
+    std::uint32_t source = 0;
+    std::uint32_t tag = 0;
+    std::uint32_t operation = 0;
+    std::uint32_t rest = kNoRest;  ///< The last of the others, which form a ring in rest_.
   };
-  struct Slot {
-    Channel channel;
-    std::uint32_t first = kNone;  ///< kNone: the slot is empty.
-    std::uint32_t last = kNone;
-  };
-  /// The ends of a receiver's list.
-  struct Ends {
-    std::uint32_t first = kNone, last = kNone;
+  static_assert(sizeof(Slot) == 32);
+  struct Rest {
+    Ticks ready;
+    std::uint32_t operation;
+    std::uint32_t next;  ///< Of the last: the first. Of an unused entry: the next unused one.
   };
 
-  std::size_t home(const Channel& channel) const;
-  /// The channel's slot, or the empty one in which it would be.
-  std::size_t find(const Channel& channel) const;
+  std::size_t home(std::uint32_t receiver, std::uint32_t source, std::uint32_t tag) const;
+  std::size_t find(std::uint32_t receiver, std::uint32_t source, std::uint32_t tag) const;
+  void append(Slot& slot, const Waiting& it);
+  void remove_first(std::size_t slot);
+  void clear(std::size_t slot);
   void grow();
-  void clear_slot(std::size_t slot);
-  std::uint32_t new_entry(const Waiting& waiting);
-  void join_receiver(std::uint32_t entry);
-  void leave_receiver(const Entry& entry);
 
   std::vector<Slot> slots_;  ///< Linear probing; at least half of the slots are empty.
   std::size_t used_ = 0;
-  std::vector<Entry> entries_;
-  std::uint32_t unused_ = kNone;
-  std::vector<Ends> receivers_;  ///< Empty without `by_receiver`.
+  std::vector<Rest> rest_;
+  std::uint32_t unused_ = kNoRest;
 };
 
-/// Both sides. Receives with wildcards are looked at one by one, all others in constant time.
+/// Matches the receives and messages of all ranks. A value type; not thread-safe.
 class Matching {
  public:
-  /// With `has_wildcards`, receives may have kAnySource or kAnyTag.
-  Matching(std::size_t ranks, bool has_wildcards);
+  /// `wild` has the ranks whose receives may have wildcards, for each rank.
+  explicit Matching(const std::vector<bool>& wild);
 
-  /// Finds and removes the earliest message for a receive. Without one, the receive waits, and the
-  /// result is false.
-  bool post(const Channel& wanted, std::uint32_t receive, Waiting& message);
+  /// As Channels::match_or_wait(). `found` also has the source.
+  bool match_or_wait(const Waiting& it, Waiting& found) {
+    if (lists_.empty() || list_of_[it.receiver] == kNoList) {
+      found.source = it.source;
+      return channels_.match_or_wait(it, found);
+    }
+    return match_in_list(it, found);
+  }
 
-  /// Finds and removes the earliest receive for a message. Without one, the message waits, and the
-  /// result is false.
-  bool arrive(const Channel& channel, std::uint32_t send, std::uint64_t ready, Waiting& receive);
-
-  /// The messages that no receive has taken, by source and operation.
-  std::vector<Waiting> messages() const { return messages_.all(); }
+  /// All that wait, in any order.
+  std::vector<Waiting> all() const;
 
  private:
-  static bool is_wild(const Channel& wanted);
+  static constexpr std::uint32_t kNoList = 0xffffffff;
 
-  bool has_wildcards_;
-  WaitingSet receives_;
-  WaitingSet wild_receives_;
-  WaitingSet messages_;
-  std::uint64_t posted_ = 0;
+  bool match_in_list(const Waiting& it, Waiting& found);
+
+  Channels channels_;
+  std::vector<std::uint32_t> list_of_;       ///< For each rank an index into lists_, or kNoList.
+  std::vector<std::vector<Waiting>> lists_;  ///< In the order in which they began to wait.
 };
 
 }  // namespace xylem::predict

@@ -17,6 +17,8 @@ namespace {
 constexpr std::uint64_t kMaxResources = std::uint64_t{1} << 26;
 
 constexpr std::size_t kEventKinds = 4;
+/// Loads operations so far ahead: programs do not fit into a cache, and run mostly in their order.
+constexpr std::size_t kAhead = 8;
 /// Maximum number of operations that the error names.
 constexpr std::size_t kMaxNamed = 5;
 
@@ -25,10 +27,12 @@ class Resources {
  public:
   explicit Resources(const Program& program) {
     for (const RankProgram& rank : program.ranks) {
+      bool wild = false;
       for (const Operation& it : rank.operations()) {
         used_.set(key(it));
-        wildcards_ |= it.kind == Kind::kReceive && (it.peer == kAnySource || it.tag == kAnyTag);
+        wild |= it.kind == Kind::kReceive && (it.peer == kAnySource || it.tag == kAnyTag);
       }
+      wild_.push_back(wild);
     }
     std::bitset<kNumbers> cpus, nics;
     for (std::size_t i = 0; i < used_.size(); ++i) {
@@ -55,7 +59,8 @@ class Resources {
   std::size_t clocks() const { return cpu_count_ + 2 * std::size_t{nic_count_}; }
   std::size_t send_nic(const Operation& it) const { return cpu_count_ + nic_[it.nic]; }
   std::size_t receive_nic(const Operation& it) const { return send_nic(it) + nic_count_; }
-  bool has_wildcards() const { return wildcards_; }
+  /// For each rank: whether it has receives with wildcards.
+  const std::vector<bool>& wild() const { return wild_; }
 
  private:
   static constexpr std::size_t kNumbers = 256;
@@ -66,51 +71,57 @@ class Resources {
   std::array<std::uint16_t, kNumbers> cpu_{}, nic_{};
   std::size_t pairs_ = 0;
   std::uint16_t cpu_count_ = 0, nic_count_ = 0;
-  bool wildcards_ = false;
+  std::vector<bool> wild_;
 };
 
 /// The state of a replay. One call of run().
 class Replay {
  public:
   Replay(const Program& program, const LogGps& parameters, const Resources& resources)
-      : program_(program),
-        costs_(parameters),
+      : costs_(parameters),
         resources_(resources),
-        clocks_(program.ranks.size() * resources.clocks()),
+        more_clocks_(program.ranks.size() * (resources.clocks() - kOwnClocks)),
         lines_(program.ranks.size() * resources.pairs() * kEventKinds),
-        matching_(program.ranks.size(), resources.has_wildcards()),
+        matching_(resources.wild()),
         has_several_cpus_(resources.cpus() > 1) {
-    prediction_.compute_ns.resize(program.ranks.size());
+    unmet_.resize(count_operations(program));
+    if (has_several_cpus_) ready_.resize(unmet_.size());
     ranks_.reserve(program.ranks.size());
-    std::uint64_t operations = 0;
+    std::uint32_t* unmet = unmet_.data();
     for (const RankProgram& rank : program.ranks) {
-      ranks_.push_back({rank.operations().data(), rank.dependents().data(), operations,
-                        static_cast<std::uint32_t>(rank.operations().size()),
-                        static_cast<std::uint32_t>(rank.dependents().size())});
-      operations += rank.operations().size();
+      RankState& state = ranks_.emplace_back();
+      state.operations = rank.operations().data();
+      state.dependents = rank.dependents().data();
+      state.unmet = unmet;
+      state.size = static_cast<std::uint32_t>(rank.operations().size());
+      state.dependent_count = static_cast<std::uint32_t>(rank.dependents().size());
+      count_unmet(state);
+      unmet += state.size;
     }
-    unmet_.resize(operations);
-    if (has_several_cpus_) ready_.resize(operations);
-    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) count_unmet(ranks_[rank]);
   }
 
   Result<Prediction> run();
 
  private:
-  struct RankState {
-    const Operation* operations;
-    const Dependent* dependents;
-    std::uint64_t first;  ///< Index of the rank's first operation in unmet_ and ready_.
-    std::uint32_t size;
-    std::uint32_t dependent_count;
+  static constexpr std::size_t kOwnClocks = 3;
+  /// What most events need of a rank, in one line of the processor's cache.
+  struct alignas(64) RankState {
+    const Operation* operations = nullptr;
+    const Dependent* dependents = nullptr;
+    std::uint32_t* unmet = nullptr;  ///< For each operation.
+    std::uint32_t size = 0;
+    std::uint32_t dependent_count = 0;
+    std::array<Ticks, kOwnClocks> clocks{};  ///< The first ones. The others are in more_clocks_.
+    std::uint64_t compute_ns = 0;
   };
-  /// Instead of a number of unmet dependencies.
-  static constexpr std::uint32_t kStarted = 0xfffffffe;
-  static constexpr std::uint32_t kFinished = 0xffffffff;
+  static_assert(sizeof(RankState) == 64);
+  /// An operation, for sorting and printing.
+  using RankAndOperation = std::pair<std::uint32_t, std::uint32_t>;
 
-  void count_unmet(const RankState& rank);
+  static void count_unmet(const RankState& rank);
   Ticks& clock(std::size_t rank, std::size_t number) {
-    return clocks_[rank * resources_.clocks() + number];
+    if (number < kOwnClocks) return ranks_[rank].clocks[number];
+    return more_clocks_[rank * (resources_.clocks() - kOwnClocks) + number - kOwnClocks];
   }
   const Operation& operation_of(const Event& event) const {
     return ranks_[event.rank].operations[event.operation];
@@ -142,14 +153,14 @@ class Replay {
   Result<Prediction> sum_up();
   Unexpected too_long() const;
   Unexpected deadlock() const;
-  std::string describe(std::uint32_t rank, std::uint32_t operation) const;
+  std::vector<RankAndOperation> waiting(bool unfinished) const;
+  std::string describe(const RankAndOperation& it) const;
 
-  const Program& program_;
   const LogGpsCosts costs_;
   const Resources& resources_;
   std::vector<RankState> ranks_;
-  std::vector<Ticks> clocks_;
-  std::vector<std::uint32_t> unmet_;  ///< For each operation.
+  std::vector<Ticks> more_clocks_;
+  std::vector<std::uint32_t> unmet_;  ///< For each operation: how many it still waits for.
   std::vector<Ticks> ready_;  ///< For each operation, with several CPUs: its earliest start.
   EventQueue queue_;
   WaitingLines lines_;
@@ -166,10 +177,10 @@ class Replay {
 
 void Replay::count_unmet(const RankState& rank) {
   for (std::uint32_t i = 0; i < rank.size; ++i) {
-    unmet_[rank.first + i] = rank.operations[i].follows ? 1 : 0;
+    rank.unmet[i] = rank.operations[i].follows ? 1 : 0;
   }
   for (std::uint32_t i = 0; i < rank.dependent_count; ++i) {
-    ++unmet_[rank.first + rank.dependents[i].operation()];
+    ++rank.unmet[rank.dependents[i].operation()];
   }
 }
 
@@ -262,8 +273,8 @@ void Replay::handle(const Event& event) {
 void Replay::compute(const Event& event, const Operation& of) {
   const Ticks end = event.time + costs_.from_ns(of.amount);
   clock(event.rank, resources_.cpu(of)) = end;
-  prediction_.compute_ns[event.rank] =
-      saturating_add(prediction_.compute_ns[event.rank], of.amount);
+  std::uint64_t& compute_ns = ranks_[event.rank].compute_ns;
+  compute_ns = saturating_add(compute_ns, of.amount);
   start(event.rank, event.operation, event.time);
   finish(event.rank, event.operation, end);
 }
@@ -282,8 +293,11 @@ void Replay::send(const Event& event, const Operation& of) {
 void Replay::receive(const Event& event, const Operation& of) {
   start(event.rank, event.operation, event.time);
   Waiting message;
-  if (!matching_.post({event.rank, of.peer, of.tag}, event.operation, message)) return;
-  finish_rendezvous(message.channel.source, message.operation, event.time);
+  if (!matching_.match_or_wait(
+          {Side::kReceive, event.rank, of.peer, of.tag, event.operation, event.time}, message)) {
+    return;
+  }
+  finish_rendezvous(message.source, message.operation, event.time);
   finish(event.rank, event.operation, std::max(event.time, message.ready));
 }
 
@@ -292,14 +306,16 @@ void Replay::take_message(const Event& event, const Operation& of) {
   clock(of.peer, resources_.cpu(of)) = end;
   clock(of.peer, resources_.receive_nic(of)) = event.time + costs_.nic(of.amount);
   Waiting receive;
-  if (!matching_.arrive({of.peer, event.rank, of.tag}, event.operation, end, receive)) return;
+  if (!matching_.match_or_wait({Side::kMessage, of.peer, event.rank, of.tag, event.operation, end},
+                               receive)) {
+    return;
+  }
   finish_rendezvous(event.rank, event.operation, event.time);
   finish(of.peer, receive.operation, end);
 }
 
 void Replay::start(std::uint32_t rank, std::uint32_t operation, Ticks now) {
   const RankState& state = ranks_[rank];
-  unmet_[state.first + operation] = kStarted;
   const std::uint32_t end = operation + 1 < state.size
                                 ? state.operations[operation + 1].first_dependent
                                 : state.dependent_count;
@@ -311,7 +327,6 @@ void Replay::start(std::uint32_t rank, std::uint32_t operation, Ticks now) {
 
 void Replay::finish(std::uint32_t rank, std::uint32_t operation, Ticks at) {
   const RankState& state = ranks_[rank];
-  unmet_[state.first + operation] = kFinished;
   ++finished_;
   std::uint32_t end = state.dependent_count;
   if (operation + 1 < state.size) {
@@ -337,9 +352,12 @@ void Replay::finish_rendezvous(std::uint32_t rank, std::uint32_t operation, Tick
 
 /// One of the operations that `operation` waits for has started or finished.
 void Replay::release(std::uint32_t rank, std::uint32_t operation, Ticks at) {
-  const std::uint64_t index = ranks_[rank].first + operation;
-  if (has_several_cpus_) ready_[index] = std::max(ready_[index], at);
-  if (--unmet_[index] == 0) {
+  const RankState& state = ranks_[rank];
+  if (has_several_cpus_) {
+    Ticks& ready = ready_[state.unmet + operation - unmet_.data()];
+    ready = std::max(ready, at);
+  }
+  if (!state.operations[operation].waits_for_others || --state.unmet[operation] == 0) {
     (rank == event_rank_ ? free_ : free_of_sender_).push_back(operation);
   }
 }
@@ -356,15 +374,16 @@ void Replay::push_free(Ticks now) {
 void Replay::push_free_of(std::uint32_t rank, std::vector<std::uint32_t>& free, Ticks now) {
   if (free.empty()) return;
   const RankState& state = ranks_[rank];
-  if (free.size() > 1) {
-    std::ranges::stable_sort(free, {}, [&](std::uint32_t it) { return state.operations[it].kind; });
-  }
-  for (const std::uint32_t it : free) {
-    const Operation& of = state.operations[it];
-    const auto kind = static_cast<EventKind>(of.kind);
-    Ticks time = std::max(now, free_at(kind, rank, of));
-    if (has_several_cpus_) time = std::max(time, ready_[state.first + it]);
-    queue_.push({time, created_++, it, rank, kind});
+  for (const Kind kind : {Kind::kSend, Kind::kReceive, Kind::kCompute}) {
+    for (const std::uint32_t it : free) {
+      const Operation& of = state.operations[it];
+      if (of.kind != kind) continue;
+      __builtin_prefetch(&of + kAhead);
+      const auto event = static_cast<EventKind>(kind);
+      Ticks time = std::max(now, free_at(event, rank, of));
+      if (has_several_cpus_) time = std::max(time, ready_[state.unmet + it - unmet_.data()]);
+      queue_.push({time, created_++, it, rank, event});
+    }
   }
   free.clear();
 }
@@ -373,7 +392,7 @@ void Replay::push_free_of(std::uint32_t rank, std::vector<std::uint32_t>& free, 
 void Replay::push_first() {
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     for (std::uint32_t i = 0; i < ranks_[rank].size; ++i) {
-      if (unmet_[ranks_[rank].first + i] == 0) free_.push_back(i);
+      if (ranks_[rank].unmet[i] == 0) free_.push_back(i);
     }
     push_free_of(rank, free_, 0);
   }
@@ -398,14 +417,28 @@ Result<Prediction> Replay::sum_up() {
     }
     if (end >= kMaxTicks) return too_long();
     prediction_.end_ns.push_back(costs_.to_ns(end));
+    prediction_.compute_ns.push_back(ranks_[rank].compute_ns);
     prediction_.makespan_ns = std::max(prediction_.makespan_ns, prediction_.end_ns.back());
   }
-  const std::vector<Waiting> left = matching_.messages();
+  const std::vector<RankAndOperation> left = waiting(false);
   prediction_.unreceived = left.size();
-  if (!left.empty()) {
-    prediction_.first_unreceived = describe(left.front().channel.source, left.front().operation);
-  }
+  if (!left.empty()) prediction_.first_unreceived = describe(left.front());
   return std::move(prediction_);
+}
+
+/// The operations that wait for their match, or the eager sends whose message does; in order.
+std::vector<Replay::RankAndOperation> Replay::waiting(bool unfinished) const {
+  std::vector<RankAndOperation> found;
+  for (const Waiting& it : matching_.all()) {
+    const bool receives = it.side == Side::kReceive;
+    const std::uint32_t rank = receives ? it.receiver : it.source;
+    const Operation& of = ranks_[rank].operations[it.operation];
+    if ((receives || !costs_.is_eager(of.amount)) == unfinished) {
+      found.emplace_back(rank, it.operation);
+    }
+  }
+  std::ranges::sort(found);
+  return found;
 }
 
 Unexpected Replay::too_long() const {
@@ -416,7 +449,8 @@ Unexpected Replay::too_long() const {
                         "point; round the parameters, or cut the program");
 }
 
-std::string Replay::describe(std::uint32_t rank, std::uint32_t operation) const {
+std::string Replay::describe(const RankAndOperation& it) const {
+  const auto& [rank, operation] = it;
   const Operation& of = ranks_[rank].operations[operation];
   const bool sends = of.kind == Kind::kSend;
   const auto number = [](std::uint32_t value, std::uint32_t any) {
@@ -429,18 +463,17 @@ std::string Replay::describe(std::uint32_t rank, std::uint32_t operation) const 
 }
 
 Unexpected Replay::deadlock() const {
+  const std::vector<RankAndOperation> stuck = waiting(true);
   std::string named;
-  std::uint64_t waiting = 0;
-  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-    const RankState& state = ranks_[rank];
-    for (std::uint32_t i = 0; i < state.size; ++i) {
-      if (unmet_[state.first + i] != kStarted || ++waiting > kMaxNamed) continue;
-      const bool sends = state.operations[i].kind == Kind::kSend;
-      named += (named.empty() ? "" : "; ") + describe(rank, i) +
-               (sends ? " (no receive matches)" : " (no message matches)");
-    }
+  for (std::size_t i = 0; i < std::min(stuck.size(), kMaxNamed); ++i) {
+    const auto& [rank, operation] = stuck[i];
+    const bool sends = ranks_[rank].operations[operation].kind == Kind::kSend;
+    named += (i == 0 ? "" : "; ") + describe(stuck[i]) +
+             (sends ? " (no receive matches)" : " (no message matches)");
   }
-  if (waiting > kMaxNamed) named += "; and " + std::to_string(waiting - kMaxNamed) + " more";
+  if (stuck.size() > kMaxNamed) {
+    named += "; and " + std::to_string(stuck.size() - kMaxNamed) + " more";
+  }
   return unexpected(Code::kInvalidArgument,
                     "ranks wait forever: " + named +
                         ". Each receive needs a send of its source with its tag, and each send of "

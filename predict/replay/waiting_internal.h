@@ -4,12 +4,9 @@
 // resources, so only the first of a line can be the next, and only this one needs an entry in the
 // event queue. Without lines, a rank at which n messages wait would look at n of them whenever it
 // takes one.
-//
-// Each line is a skew heap. D. Sleator, R. Tarjan: Self-adjusting heaps, SIAM J. Comput. 15 (1986).
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "predict/replay/event_queue_internal.h"
@@ -22,64 +19,71 @@ class WaitingLines {
  public:
   static constexpr std::uint32_t kNone = 0xffffffff;
 
-  explicit WaitingLines(std::size_t lines) : firsts_(lines, kNone) {}
+  explicit WaitingLines(std::size_t lines) : lines_(lines) {}
 
   /// The first entry of a line, or kNone.
-  std::uint32_t first(std::size_t line) const { return firsts_[line]; }
+  std::uint32_t first(std::size_t line) const { return lines_[line].first; }
   /// The entry's event; it is valid until the next add().
   const Event& event(std::uint32_t entry) const { return entries_[entry].event; }
   bool is_called(std::uint32_t entry) const { return entries_[entry].is_called; }
   void set_called(std::uint32_t entry, bool called) { entries_[entry].is_called = called; }
 
+  /// Takes constant time if the event was created later than all others of the line. This is so for
+  /// all messages, and on ranks with one processor for all operations.
   void add(std::size_t line, const Event& event) {
-    std::uint32_t entry = free_;
-    if (entry == kNone) {
-      entry = static_cast<std::uint32_t>(entries_.size());
-      entries_.push_back({event, kNone, kNone, false});
+    const std::uint32_t entry = new_entry(event);
+    Ends& ends = lines_[line];
+    if (ends.first == kNone) {
+      ends.first = ends.last = entry;
+    } else if (entries_[ends.last].event.order < event.order) {
+      entries_[ends.last].next = entry;
+      ends.last = entry;
     } else {
-      free_ = entries_[entry].left;
-      entries_[entry] = {event, kNone, kNone, false};
+      insert(ends, entry);
     }
-    firsts_[line] = merge(firsts_[line], entry);
   }
 
   /// The line is not empty, and its first entry is not called.
   void remove_first(std::size_t line) {
-    const std::uint32_t entry = firsts_[line];
-    firsts_[line] = merge(entries_[entry].left, entries_[entry].right);
-    entries_[entry].left = free_;
-    free_ = entry;
+    const std::uint32_t entry = lines_[line].first;
+    lines_[line].first = entries_[entry].next;
+    entries_[entry].next = unused_;
+    unused_ = entry;
   }
 
  private:
   struct Entry {
     Event event;
-    std::uint32_t left, right;
+    std::uint32_t next;
     bool is_called;
   };
+  struct Ends {
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;  ///< Only valid if there is a first.
+  };
 
-  /// Merges the right spines of two heaps from the top, and swaps the children on the way. Not
-  /// recursive: a spine may be long.
-  std::uint32_t merge(std::uint32_t a, std::uint32_t b) {
-    std::uint32_t root = kNone;
-    std::uint32_t parent = kNone;
-    while (a != kNone && b != kNone) {
-      if (entries_[b].event.order < entries_[a].event.order) std::swap(a, b);
-      // `a` is next on the merged spine. Its old left child moves to the right, the rest of the
-      // spine to the left.
-      (parent == kNone ? root : entries_[parent].left) = a;
-      const std::uint32_t rest = entries_[a].right;
-      entries_[a].right = entries_[a].left;
-      parent = a;
-      a = rest;
+  std::uint32_t new_entry(const Event& event) {
+    const std::uint32_t entry = unused_;
+    if (entry == kNone) {
+      entries_.push_back({event, kNone, false});
+      return static_cast<std::uint32_t>(entries_.size() - 1);
     }
-    (parent == kNone ? root : entries_[parent].left) = a != kNone ? a : b;
-    return root;
+    unused_ = entries_[entry].next;
+    entries_[entry] = {event, kNone, false};
+    return entry;
   }
 
-  std::vector<std::uint32_t> firsts_;  ///< For each line the root of its heap.
+  /// Puts an entry before the first one that was created later.
+  void insert(Ends& ends, std::uint32_t entry) {
+    std::uint32_t* link = &ends.first;
+    while (entries_[*link].event.order < entries_[entry].event.order) link = &entries_[*link].next;
+    entries_[entry].next = *link;
+    *link = entry;
+  }
+
+  std::vector<Ends> lines_;
   std::vector<Entry> entries_;
-  std::uint32_t free_ = kNone;  ///< Unused entries, linked by `left`.
+  std::uint32_t unused_ = kNone;  ///< Unused entries, linked by `next`.
 };
 
 }  // namespace xylem::predict

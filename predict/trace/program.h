@@ -39,7 +39,9 @@ struct Operation {
   std::uint8_t nic = 0;  ///< The rank's network interface. 0 for computing.
   /// Whether the operation requires the previous one of its rank and is the first to do so. Most
   /// dependencies are of this kind, and take no more room. Set by RankBuilder.
-  bool follows = false;
+  bool follows : 1 = false;
+  /// Whether the operation is also among the dependents of others. Set by RankBuilder.
+  bool waits_for_others : 1 = false;
   /// Index of this operation's first entry in the rank's list of dependents. Set by RankBuilder.
   std::uint32_t first_dependent = 0;
 

@@ -38,6 +38,7 @@ std::uint32_t RankBuilder::add(const Operation& operation) {
   CHECK(operations_.size() < kMaxOperations);
   operations_.push_back(operation);
   operations_.back().follows = false;
+  operations_.back().waits_for_others = false;
   return size() - 1;
 }
 
@@ -91,6 +92,7 @@ std::variant<RankProgram, Cycle> RankBuilder::finish() && {
         operations_[i + 1].follows = true;
       } else {
         kept.push_back(sorted[k]);
+        operations_[sorted[k].operation()].waits_for_others = true;
       }
     }
   }

@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "backend/find/launch_ids.h"
 #include "backend/find/selection_text.h"
@@ -22,6 +23,8 @@
 #include "placement/facts.h"
 #include "placement/fuzzy_rules.h"
 #include "placement/place.h"
+#include "predict/trace/goal_text.h"
+#include "predict/trace/ti_trace.h"
 #include "tests/support/golden_bytes.h"
 #include "tree/host_list.h"
 #include "tree/host_slots.h"
@@ -74,6 +77,11 @@ std::string fault_of_metrics(const std::string& text) {
   return metrics.lines.empty() ? "no metric" : metrics.first_bad;
 }
 
+std::string fault_of_trace(const std::string& text) {
+  const std::vector<predict::TiFile> files{{"seed", text}};
+  return fault_of(predict::parse_ti(files));
+}
+
 std::string fault_of_program(const std::string& text) {
   const auto symbols =
       launch::find_symbols(std::as_bytes(std::span(text.data(), text.size())), {"MPIR_proctable"});
@@ -98,6 +106,7 @@ const std::map<std::string, Fault> kFaults = {
     {"text/fuzzy_comparisons", fault_of_rules},
     {"text/fuzzy_own_grades", fault_of_rules},
     {"text/fuzzy_rules", fault_of_rules},
+    {"text/goal", parses_file(predict::parse_goal)},
     {"text/host_file", parses_file(tree::parse_host_file)},
     {"text/http_query", parses(viz::Target::parse)},
     {"text/http_target", parses(viz::Target::parse)},
@@ -112,12 +121,15 @@ const std::map<std::string, Fault> kFaults = {
     {"text/shape_kary", parses(tree::parse_shape)},
     {"text/size", parses(parse_size)},
     {"text/slurm", fault_of_slurm},
+    {"text/ti_list", parses_file(predict::parse_ti_list)},
+    {"text/ti_trace", fault_of_trace},
     {"tree/front_end_alone", parses_file(tree::parse_topology)},
     {"tree/host_list", parses(tree::parse_host_list)},
     {"tree/topology", parses_file(tree::parse_topology)},
 };
 /// Meant to be refused, wholly or in part.
-const std::set<std::string> kWrong = {"text/config_letter", "text/sampling", "tree/cycle"};
+const std::set<std::string> kWrong = {"text/config_letter", "text/goal_cycle", "text/sampling",
+                                      "tree/cycle"};
 
 TEST(TextSeeds, AreAcceptedByTheirParsers) {
   for (const auto& [seed, fault] : kFaults) {

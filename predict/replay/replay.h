@@ -1,0 +1,60 @@
+#pragma once
+
+// Replays a program on a network that LogGPS describes, by the rules of LogGOPSim.
+//
+// Each rank has processors (CPUs) and NICs, each with a clock: the time until which it is busy.
+// - Events happen in the order of their time; at the same time, in the order in which they were
+//   created. Operations that become free together are created in the order send, receive, compute.
+//   An operation becomes free when all operations that it requires have finished (for irequires:
+//   have started). It starts at its processor's clock at the earliest.
+// - Computing starts when the processor is free. It keeps the processor busy.
+// - A send starts when processor and send NIC are free, and occupies both (network/loggps.h). Its
+//   message arrives o + L later. An eager send has finished when it has occupied the processor. A
+//   rendezvous finishes at the moment of its match. Then the sender's processor and send NIC are
+//   not free before that moment. The acknowledgement takes no time.
+// - A message is taken when the receiver's processor and receive NIC are free, and occupies both,
+//   whether a receive is posted or not. It uses the CPU and NIC numbers of its send.
+// - A receive is posted at its processor's clock. It matches the earliest message that was taken,
+//   by source and tag; a message matches the earliest posted receive. A receive that matches has
+//   finished when its message has occupied the processor. Sizes of receives do not count.
+//
+// An operation never starts before an operation that it requires has finished, on whichever
+// processor. docs/decisions/0040-loggps-as-loggopsim.md says where LogGOPSim differs.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "predict/network/loggps.h"
+#include "predict/trace/program.h"
+
+namespace xylem::predict {
+
+/// When the ranks of a program end.
+struct Prediction {
+  /// The latest clock of all processors, rounded to the nearest nanosecond.
+  std::uint64_t makespan_ns = 0;
+  /// For each rank the latest clock of its processors.
+  std::vector<std::uint64_t> end_ns;
+  /// For each rank the sum of its computing.
+  std::vector<std::uint64_t> compute_ns;
+  std::uint64_t messages = 0;
+  std::uint64_t events = 0;  ///< Operations and messages.
+  /// Eager messages that no rank received. They stop nobody, but the program is suspicious.
+  std::uint64_t unreceived = 0;
+  /// Describes the first of these, by sender and operation. Empty if there is none.
+  std::string first_unreceived;
+
+  bool operator==(const Prediction&) const = default;
+};
+
+/// Replays `program`. Needs about 10 bytes for each operation, besides the program, and about 200
+/// for each rank and for each message under way.
+///
+/// Fails with kInvalidArgument if ranks wait forever, and names up to five of them with the
+/// operation in which each waits. Also fails if a clock reaches kMaxTicks, with more than kMaxRanks
+/// ranks, and if many ranks use many CPU and NIC numbers (more than 2^26 clocks and combinations).
+Result<Prediction> replay(const Program& program, const LogGps& parameters);
+
+}  // namespace xylem::predict

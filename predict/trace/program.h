@@ -1,0 +1,108 @@
+#pragma once
+
+// A program: what each rank of a job does, without the time that messages take. A value type, made
+// by RankBuilder (rank_builder.h) or by a reader of a text format, and read by the replay.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace xylem::predict {
+
+/// What an operation does. If several operations of a rank may start at the same moment, they start
+/// in the order of these values.
+enum class Kind : std::uint8_t {
+  kSend,     ///< Sends a message. Finished when the sender may reuse its buffer.
+  kReceive,  ///< Posts a receive. Finished when the message has arrived.
+  kCompute,  ///< Keeps a processor busy. With 0 ns: a point at which other operations are awaited.
+};
+
+/// The peer of a receive that accepts messages of every rank.
+constexpr std::uint32_t kAnySource = 0xffffffff;
+/// The tag of a receive that accepts every tag.
+constexpr std::uint32_t kAnyTag = 0xffffffff;
+
+/// Maximum number of ranks of a program.
+constexpr std::uint32_t kMaxRanks = std::uint32_t{1} << 24;
+/// Maximum number of operations of a rank.
+constexpr std::uint32_t kMaxOperations = 0x7fffffff;
+
+/// One operation of a rank. Programs of 10^9 operations should fit in memory: do not let it grow.
+struct Operation {
+  std::uint64_t amount = 0;  ///< Bytes of a message; nanoseconds of computing.
+  std::uint32_t peer = 0;    ///< Destination, or source or kAnySource. 0 for computing.
+  std::uint32_t tag = 0;     ///< Receives may have kAnyTag. 0 for computing.
+  Kind kind = Kind::kCompute;
+  std::uint8_t cpu = 0;  ///< The rank's processor (thread) that is busy with the operation.
+  std::uint8_t nic = 0;  ///< The rank's network interface. 0 for computing.
+  /// Whether the operation requires the previous one of its rank and is the first to do so. Most
+  /// dependencies are of this kind, and take no more room. Set by RankBuilder.
+  bool follows : 1 = false;
+  /// Whether the operation is also among the dependents of others. Set by RankBuilder.
+  bool waits_for_others : 1 = false;
+  /// Index of this operation's first entry in the rank's list of dependents. Set by RankBuilder.
+  std::uint32_t first_dependent = 0;
+
+  bool operator==(const Operation&) const = default;
+};
+static_assert(sizeof(Operation) == 24);
+
+/// An operation that waits for another one of the same rank: for its end, or only for its start.
+class Dependent {
+ public:
+  Dependent(std::uint32_t operation, bool on_start)
+      : value_(operation | (on_start ? kOnStart : 0)) {}
+  std::uint32_t operation() const { return value_ & ~kOnStart; }
+  bool on_start() const { return (value_ & kOnStart) != 0; }
+  bool operator==(const Dependent&) const = default;
+
+ private:
+  static constexpr std::uint32_t kOnStart = 0x80000000;
+  std::uint32_t value_;
+};
+static_assert(sizeof(Dependent) == 4);
+
+/// The operations of one rank and their dependencies, which have no cycle. Immutable.
+class RankProgram {
+ public:
+  RankProgram() = default;
+  /// For RankBuilder. Each operation's `first_dependent` is at most the next one's.
+  RankProgram(std::vector<Operation> operations, std::vector<Dependent> dependents)
+      : operations_(std::move(operations)), dependents_(std::move(dependents)) {}
+
+  std::span<const Operation> operations() const { return operations_; }
+
+  /// The operations that wait for `operation`, except the next one if it `follows`. First those
+  /// that wait for its start, then those that wait for its end, both in the order in which
+  /// RankBuilder learned of them. This is the order in which they start, after `follows`.
+  std::span<const Dependent> dependents(std::uint32_t operation) const {
+    const std::size_t end = operation + 1 < operations_.size()
+                                ? operations_[operation + 1].first_dependent
+                                : dependents_.size();
+    const std::size_t first = operations_[operation].first_dependent;
+    return std::span(dependents_).subspan(first, end - first);
+  }
+  std::span<const Dependent> dependents() const { return dependents_; }
+
+  bool operator==(const RankProgram&) const = default;
+
+ private:
+  std::vector<Operation> operations_;
+  std::vector<Dependent> dependents_;
+};
+
+/// What all ranks do. Peers are below the number of ranks.
+struct Program {
+  std::vector<RankProgram> ranks;
+  bool operator==(const Program&) const = default;
+};
+
+/// The number of operations of all ranks.
+std::uint64_t count_operations(const Program& program);
+
+/// The bytes that the program takes in memory.
+std::uint64_t memory_of(const Program& program);
+
+}  // namespace xylem::predict

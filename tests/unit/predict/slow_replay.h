@@ -1,0 +1,26 @@
+#pragma once
+
+// A slow and obvious replay, to compare with. It keeps no queue: for each event it looks at all
+// operations and messages, and takes the one that can happen first. It shares no code with
+// predict/replay/ and predict/network/loggps.cc.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "predict/network/loggps.h"
+#include "predict/trace/program.h"
+
+namespace xylem::predict::testing {
+
+struct SlowPrediction {
+  std::vector<std::uint64_t> end_ns;
+  std::uint64_t events = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t unreceived = 0;
+};
+
+/// Nothing if ranks wait forever.
+std::optional<SlowPrediction> slow_replay(const Program& program, const LogGps& parameters);
+
+}  // namespace xylem::predict::testing

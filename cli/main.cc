@@ -9,6 +9,7 @@
 #include "cli/command_line.h"
 #include "cli/completion_command.h"
 #include "cli/exec_command.h"
+#include "cli/export_command.h"
 #include "cli/ls_command.h"
 #include "cli/place_command.h"
 #include "cli/query_command.h"
@@ -45,6 +46,7 @@ int main(int argc, char** argv) {
   add_top_command(app, code);
   add_tree_command(app, code);
   add_view_command(app, code);
+  add_export_command(app, code);
   add_completion_command(app, code);
 
   try {

@@ -111,6 +111,9 @@ class ChunkDecoder {
   /// Decodes and fails like decode_chunk(). The events are valid until the next call or until the
   /// decoder is destroyed.
   Result<std::span<const Event>> decode(std::span<const std::byte> chunk);
+  /// The same, but puts the events into `events`, which the caller keeps. Reuse a vector: its
+  /// memory is kept. After a failure its content is not specified.
+  Result<void> decode(std::span<const std::byte> chunk, std::vector<Event>& events);
 
  private:
   struct State;

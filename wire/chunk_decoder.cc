@@ -194,6 +194,14 @@ Result<std::span<const Event>> ChunkDecoder::decode(std::span<const std::byte> c
   return corrupt(chunk.size(), state.in.trouble());
 }
 
+Result<void> ChunkDecoder::decode(std::span<const std::byte> chunk, std::vector<Event>& events) {
+  state_->events.swap(events);
+  const auto decoded = decode(chunk);
+  state_->events.swap(events);
+  if (!decoded) return unexpected(decoded.error());
+  return {};
+}
+
 Result<ChunkSummary> read_chunk_summary(std::span<const std::byte> chunk) {
   ColumnReader in;
   const ChunkSummary summary = read_summary(in, chunk);

@@ -5,16 +5,14 @@
 
 #include <array>
 #include <cstring>
-#include <deque>
 #include <exception>
-#include <map>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "storage/read/event_functions_internal.h"
 #include "storage/read/event_table_internal.h"
 #include "storage/table_keys_internal.h"
 #include "wire/chunk.h"
@@ -50,50 +48,12 @@ struct Module {
   EventTableCounters* counters;
 };
 
-/// Names of functions. They live as long as the table, because SQLite keeps pointers to them.
-class FunctionNames {
- public:
-  /// Reads the functions that were added since the last call. Names never change.
-  void refresh(Connection& connection) {
-    Statement rows(connection, "SELECT id, name FROM function");
-    for (bool more = rows.first(); more; more = rows.next()) {
-      const auto [place, fresh] = by_key_.try_emplace(FunctionKey{rows.integer(0)}, nullptr);
-      if (fresh || *place->second != rows.text(1)) place->second = keep(rows.text(1));
-    }
-    aliases_.clear();
-    Statement aliases(connection, "SELECT leaf, id, function FROM function_alias");
-    for (bool more = aliases.first(); more; more = aliases.next()) {
-      const LeafId leaf{static_cast<std::uint32_t>(aliases.integer(0))};
-      const FunctionId id{static_cast<std::uint16_t>(aliases.integer(1))};
-      aliases_[{leaf, id}] = FunctionKey{aliases.integer(2)};
-    }
-  }
-
-  const std::string& name(LeafId leaf, FunctionId function) {
-    FunctionKey key = key_of(function);
-    if (!aliases_.empty()) {
-      const auto alias = aliases_.find({leaf, function});
-      if (alias != aliases_.end()) key = alias->second;
-    }
-    const auto [place, fresh] = by_key_.try_emplace(key, nullptr);
-    if (fresh) place->second = keep("function " + std::to_string(raw(key)));
-    return *place->second;
-  }
-
- private:
-  const std::string* keep(std::string name) { return &texts_.emplace_back(std::move(name)); }
-
-  std::deque<std::string> texts_;
-  std::map<FunctionKey, const std::string*> by_key_;
-  std::map<std::pair<LeafId, FunctionId>, FunctionKey> aliases_;
-};
-
 struct Table : sqlite3_vtab {
   Table(sqlite3* database, const Module& which)
       : sqlite3_vtab{}, connection(database), module(which) {}
   Connection connection;
   Module module;
-  FunctionNames names;
+  EventFunctions functions;  // SQLite keeps pointers to their names.
 };
 
 class Cursor : public sqlite3_vtab_cursor {
@@ -195,7 +155,7 @@ int Cursor::start(const char* plan, int count, sqlite3_value** values) {
   // This is the order of the index. So nothing is sorted, and chunks are fetched one by one.
   sql += " ORDER BY p.id, c.begin_ns";
   chunks_ = Statement();
-  table_.names.refresh(table_.connection);
+  table_.functions.refresh(table_.connection);
   chunks_ = Statement(table_.connection, sql);
   if (!table_.connection.ok()) return fail_as_connection();
   for (std::size_t i = 0; i < bound.size(); ++i) {
@@ -222,7 +182,7 @@ int Cursor::advance() {
 
 bool Cursor::wanted(const wire::Event& event) {
   if ((event.kind == wire::kKindCompletion) != table_.module.completions) return false;
-  return !function_ || table_.names.name(leaf_, event.function) == *function_;
+  return !function_ || table_.functions.name(leaf_, event.function) == *function_;
 }
 
 int Cursor::open_next_chunk() {
@@ -241,9 +201,7 @@ int Cursor::open_next_chunk() {
   const auto decoded = decoder_.decode(chunks_.blob(4));
   if (table_.module.counters != nullptr) ++table_.module.counters->chunks_decoded;
   if (!decoded) {
-    const auto or_unknown = [](const auto& v) { return v ? std::to_string(*v) : "unknown"; };
-    return fail("chunk " + std::to_string(chunks_.integer(0)) + " of world " + or_unknown(world_) +
-                ", rank " + or_unknown(rank_) + " is damaged: " + decoded.error().message);
+    return fail(damaged_chunk(chunks_.integer(0), world_, rank_, decoded.error()).message);
   }
   events_ = *decoded;
   return SQLITE_OK;
@@ -281,7 +239,7 @@ void Cursor::column(sqlite3_context* out, int column) {
     case kKind:
       return sqlite3_result_text(out, wire::event_kind_name(event.kind), -1, SQLITE_STATIC);
     case kFunction: {
-      const std::string& name = table_.names.name(leaf_, event.function);
+      const std::string& name = table_.functions.name(leaf_, event.function);
       return sqlite3_result_text(out, name.data(), static_cast<int>(name.size()), SQLITE_STATIC);
     }
     case kPeer:

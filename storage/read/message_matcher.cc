@@ -139,11 +139,12 @@ void MessageMatcher::promise(ProcessIndex index, Nanos begin) {
 void MessageMatcher::give_up(Process& process) {
   while (!process.awaited.empty()) {
     const Awaited& oldest = process.awaited.front();
-    if (saturating_add(oldest.end_ns, kClockSlack) >= process.promised) return;
     const auto kept = kept_.find(oldest.key);
     // A receive that was paired may have been followed by a half with the same key.
-    if (kept != kept_.end() && !kept->second.half.is_send &&
-        kept->second.half.end_ns == oldest.end_ns && !process.held.contains({true, oldest.key})) {
+    const bool is_awaited = kept != kept_.end() && !kept->second.half.is_send &&
+                            kept->second.half.end_ns == oldest.end_ns;
+    if (is_awaited && saturating_add(oldest.end_ns, kClockSlack) >= process.promised) return;
+    if (is_awaited && !process.held.contains({true, oldest.key})) {
       sink_.unmatched(kept->second.half,
                       kept->second.is_ambiguous ? Unmatched::kAmbiguous : Unmatched::kNotSent);
       kept_.erase(kept);

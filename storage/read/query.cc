@@ -18,6 +18,7 @@
 #include "base/printable_text.h"
 #include "base/saturating.h"
 #include "base/utf8.h"
+#include "storage/read/event_reader.h"
 #include "storage/read/event_table_internal.h"
 #include "storage/read/wait_tables_internal.h"
 #include "storage/schema_internal.h"
@@ -157,6 +158,7 @@ class SqliteRunFile final : public RunFile {
   void release() override;
   void set_deadline(Nanos deadline, const std::atomic<bool>* given_up) override;
   Result<std::shared_ptr<const WaitStates>> wait_states() override;
+  Result<std::unique_ptr<EventReader>> events(const EventQuery& query) override;
   std::uint64_t chunks_decoded() const override { return counters_.chunks_decoded; }
   const std::string& path() const override { return path_; }
 
@@ -327,6 +329,12 @@ Result<std::shared_ptr<const WaitStates>> SqliteRunFile::wait_states() {
   WaitStates none;
   none.fault = path_ + ": " + read.error().message;
   return std::make_shared<const WaitStates>(std::move(none));
+}
+
+Result<std::unique_ptr<EventReader>> SqliteRunFile::events(const EventQuery& query) {
+  auto reader = std::make_unique<EventReader>(connection_, query);
+  if (auto read = connection_.take(); !read) return unexpected(read.error());
+  return Result<std::unique_ptr<EventReader>>(std::move(reader));
 }
 
 Error SqliteRunFile::error_of(int code) {

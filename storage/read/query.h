@@ -21,6 +21,8 @@
 
 namespace xylem::storage {
 
+class EventReader;
+struct EventQuery;
 struct WaitStates;
 
 /// The value of a cell: NULL, an integer, a real, text, or a blob.
@@ -97,6 +99,11 @@ class RunFile {
   /// million. Fails like a query, with kTimedOut after the deadline. If a chunk is damaged, the
   /// result has a fault.
   virtual Result<std::shared_ptr<const WaitStates>> wait_states() = 0;
+
+  /// Returns the run's events in the order of time. Call hold() before, if the run may be in
+  /// progress. The reader must be destroyed before this object, and before a release(). Fails like
+  /// a query.
+  virtual Result<std::unique_ptr<EventReader>> events(const EventQuery& query) = 0;
 
   /// Returns the number of chunks that the tables `event` and `completion` have decoded so far.
   virtual std::uint64_t chunks_decoded() const = 0;

@@ -11,58 +11,33 @@
 #include <utility>
 #include <vector>
 
-#include "storage/read/event_stream_internal.h"
+#include "storage/read/event_reader.h"
+#include "storage/read/matched_events.h"
 #include "storage/read/row_table_internal.h"
 #include "storage/read/wait_tables_internal.h"
 
 namespace xylem::storage {
 namespace {
 
-/// After this number of events, all processes promise their horizon.
-constexpr std::uint64_t kEventsOfPromise = 1u << 16;
-
-/// What the first pass learns about a process.
-struct Surveyed {
-  std::set<CommId> comms;
-  bool has_one_thread = true;
-};
-
-Surveyed survey(EventStream& stream, ProcessIndex process) {
-  Surveyed found;
-  std::optional<ThreadIndex> thread;
-  CommId latest = wire::kNoComm;
-  stream.survey(process, [&](std::span<const wire::Event> events) {
-    for (const wire::Event& event : events) {
-      if (thread.value_or(event.thread) != event.thread) found.has_one_thread = false;
-      thread = event.thread;
-      if (event.comm == wire::kNoComm || event.comm == latest) continue;
-      latest = event.comm;
-      found.comms.insert(latest);
-    }
-  });
-  found.has_one_thread = found.has_one_thread || stream.processes()[raw(process)].has_one_thread;
-  return found;
+/// Events that are messages, collectives, post a receive, or may wait.
+bool matters(const wire::Event& event, CallRole role) {
+  constexpr std::uint8_t kMatters = wire::kEventSend | wire::kEventReceive | wire::kEventNumbered;
+  return (event.flags & kMatters) != 0 || may_wait(role) || role == CallRole::kPost;
 }
 
-/// Calls `promise(process, horizon)` for all processes.
-template <typename Promise>
-void promise_all(const EventStream& stream, Promise promise) {
-  for (std::uint32_t i = 0; i < stream.processes().size(); ++i) {
-    promise(ProcessIndex{i}, stream.horizon(ProcessIndex{i}));
-  }
+EventQuery all_that_matter() {
+  EventQuery query;
+  query.only_ranks = true;
+  query.takes = matters;
+  return query;
 }
 
 // ---- message ----
 
 class MessageRows final : public RowSource, MessageSink {
  public:
-  explicit MessageRows(Connection& connection) : connection_(connection), stream_(connection) {
-    for (const EventStream::Process& process : stream_.processes()) {
-      const ProcessIndex index = matcher_.add_process(process.world, process.rank);
-      if (process.has_one_thread || survey(stream_, index).has_one_thread) continue;
-      matcher_.expect_threads(index);
-    }
-  }
+  explicit MessageRows(Connection& connection)
+      : connection_(connection), stream_(connection, all_that_matter()) {}
 
   bool next() override {
     if (has_row_) rows_.pop_front();
@@ -79,17 +54,8 @@ class MessageRows final : public RowSource, MessageSink {
   };
 
   void read() {
-    EventStream::Item item;
-    if (!stream_.next(item)) {
-      matcher_.finish();
-      is_over_ = true;
-      return;
-    }
-    const bool posts = stream_.functions()[raw(item.function)].role == CallRole::kPost;
-    matcher_.add(item.process, *item.event, posts);
-    if (++events_ % kEventsOfPromise == 0) {
-      promise_all(stream_, [this](ProcessIndex i, Nanos time) { matcher_.promise(i, time); });
-    }
+    EventReader::Item item;
+    is_over_ = !matched_.next(item);
   }
   void pair(const MessageHalf& send, const MessageHalf& receive) override {
     rows_.push_back({send, send.begin_ns, receive.end_ns});
@@ -101,11 +67,10 @@ class MessageRows final : public RowSource, MessageSink {
   }
 
   Connection& connection_;
-  EventStream stream_;
-  MessageMatcher matcher_{*this};
+  EventReader stream_;
+  MatchedEvents matched_{stream_, *this};
   std::deque<Row> rows_;
   bool has_row_ = false, is_over_ = false;
-  std::uint64_t events_ = 0;
 };
 
 void put_optional(sqlite3_context* out, const std::optional<Nanos>& value) {
@@ -148,11 +113,11 @@ class MessageTable final : public RowTable {
 // ---- wait_state and wait_coverage ----
 
 WaitStates analyse(Connection& connection) {
-  EventStream stream(connection);
-  WaitAnalysis analysis(stream.functions());
-  for (const EventStream::Process& process : stream.processes()) {
-    const ProcessIndex index = analysis.add_process(process.world, process.rank);
-    const Surveyed surveyed = survey(stream, index);
+  EventReader stream(connection, all_that_matter());
+  WaitAnalysis analysis({stream.functions().begin(), stream.functions().end()});
+  for (const EventReader::Process& process : stream.processes()) {
+    const ProcessIndex index = analysis.add_process(*process.world, *process.rank);
+    const EventReader::Surveyed surveyed = stream.survey(index);
     for (const CommId comm : surveyed.comms) analysis.add_member(index, comm);
     if (!surveyed.has_one_thread) analysis.expect_threads(index);
   }
@@ -161,17 +126,18 @@ WaitStates analyse(Connection& connection) {
     analysis.expect_ranks(WorldId{static_cast<std::uint32_t>(worlds.integer(0))},
                           static_cast<std::uint64_t>(std::max<std::int64_t>(0, worlds.integer(1))));
   }
-  EventStream::Item item;
+  EventReader::Item item;
   for (std::uint64_t events = 1; stream.next(item); ++events) {
     analysis.add(item.process, item.function, *item.event);
     if (events % kEventsOfPromise != 0) continue;
-    promise_all(stream, [&](ProcessIndex i, Nanos time) {
+    for (std::uint32_t i = 0; i < stream.processes().size(); ++i) {
+      const Nanos time = stream.horizon(ProcessIndex{i});
       if (time == std::numeric_limits<Nanos>::max()) {
-        analysis.end(i);
+        analysis.end(ProcessIndex{i});
       } else {
-        analysis.promise(i, time);
+        analysis.promise(ProcessIndex{i}, time);
       }
-    });
+    }
   }
   return analysis.finish();
 }

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/printable_text.h"
+#include "cli/export_command.h"
 #include "cli/ls_command.h"
 #include "cli/place_command.h"
 #include "cli/place_options.h"
@@ -88,6 +89,7 @@ class Readers {
     read_reports();
     if (is_being_made_) return fault_;
     read_tables(tables_and_views);
+    read_exports();
     read_trees();
     read_screens();
     read_placements();
@@ -173,6 +175,19 @@ class Readers {
       std::istringstream in;
       return run_query({path_, "", ResultFormat::kTable, true}, in, out, err);
     });
+  }
+
+  void read_exports() {
+    const auto write = [this](ExportFormat format) {
+      return [=, this](auto& out, auto& err) {
+        const bool is_archive = format == ExportFormat::kOtf2;
+        return run_export({path_, format, is_archive ? folder_ + "/otf2" : "-", true}, out, err);
+      };
+    };
+    run("export --chrome", Form::kJson, write(ExportFormat::kChrome));
+    run("export --text", Form::kTerminal, write(ExportFormat::kText));
+    run("export --csv", Form::kData, write(ExportFormat::kCsv));
+    run("export --otf2", Form::kData, write(ExportFormat::kOtf2));
   }
 
   void read_trees() {

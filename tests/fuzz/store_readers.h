@@ -9,8 +9,8 @@
 
 namespace xylem::testing {
 
-/// Calls every reader of the store at `path`: report, query, tree, top, place, the page's HTTP
-/// answers and the report page. Each reader may answer or refuse with a sentence. Before each
+/// Calls every reader of the store at `path`: report, query, export, tree, top, place, the page's
+/// HTTP answers and the report page. Each reader may answer or refuse with a sentence. Before each
 /// reader, `begins` is called with its name. The report page is written into `folder`. Only one
 /// pane of a screen and only one format of a table are tried; `number` selects them.
 ///

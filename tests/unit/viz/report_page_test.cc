@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 
+#include "storage/read/event_reader.h"
 #include "tests/unit/storage/stored_run.h"
 #include "viz/report_json.h"
 #include "viz/report_text.h"
@@ -166,6 +167,10 @@ class BusyRunFile final : public storage::RunFile {
   Result<std::shared_ptr<const storage::WaitStates>> wait_states() override {
     go_on_();
     return file_->wait_states();
+  }
+  Result<std::unique_ptr<storage::EventReader>> events(const storage::EventQuery& query) override {
+    go_on_();
+    return file_->events(query);
   }
   std::uint64_t chunks_decoded() const override { return file_->chunks_decoded(); }
   const std::string& path() const override { return file_->path(); }

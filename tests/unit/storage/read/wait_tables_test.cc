@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr FunctionId kBarrierId{2};
+constexpr FunctionId kBarrierId{2}, kWaitallId{3};
 
 class WaitTablesTest : public StoredRun {
  protected:
@@ -27,8 +27,10 @@ class WaitTablesTest : public StoredRun {
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       wire::Registration registration;
       registration.host = "node" + std::to_string(rank);
-      registration.functions = {
-          {kSend, "MPI_Send", 1}, {kReceive, "MPI_Recv", 1}, {kBarrierId, "MPI_Barrier", 2}};
+      registration.functions = {{kSend, "MPI_Send", 1},
+                                {kReceive, "MPI_Recv", 1},
+                                {kBarrierId, "MPI_Barrier", 2},
+                                {kWaitallId, "MPI_Waitall", 3}};
       registration.processes = {process_row(1, rank, 1, kRanks)};
       put(wire::Packet({wire::kRegistrationStream, kLeafLane, 0, 1, IntervalSet::of(rank)},
                        wire::encode(registration)));
@@ -203,6 +205,28 @@ TEST_F(WaitTablesTest, AreInTheLoadableExtension) {
   EXPECT_EQ(sqlite3_column_int(statement, 1), 10);
   sqlite3_finalize(statement);
   sqlite3_close(database);
+}
+
+TEST_F(WaitTablesTest, ACallMayBeInAnotherChunkThanItsCompletion) {
+  constexpr std::uint32_t kMessages = 6;
+  std::vector<wire::Event> chunk;
+  for (std::uint32_t i = 0; i < kMessages; ++i) {
+    const Nanos begin = 100 * Nanos{i};
+    put(chunk_packet(0, 1, i, {sent(1, i, begin + 50, begin + 51)}));
+    wire::Event call = got(0, i, begin + 10, begin + 60);
+    call.function = kWaitallId;
+    wire::Event completion = call;
+    completion.kind = wire::kKindCompletion;
+    completion.calls = 0;
+    call.flags = 0;
+    call.peer = wire::kNoPeer;
+    chunk.push_back(call);
+    put(chunk_packet(1, 1, 2 * i - (i == 0 ? 0 : 1), chunk));
+    chunk = {completion};
+  }
+  put(chunk_packet(1, 1, 2 * kMessages - 1, chunk));
+  EXPECT_EQ(ask("SELECT kind, function, time_ns, calls FROM wait_state"),
+            "late_sender|MPI_Waitall|240|6\n");
 }
 
 // The chunks of a process with threads overlap, and are not in the order of their events.

@@ -1,0 +1,147 @@
+// Chrome's trace event format:
+// https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+//
+// The order of events in the file does not matter there. So a message is written when its second
+// half has been read. Process and thread numbers begin with 1, because Perfetto takes 0 for the
+// idle process.
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "exports/export_internal.h"
+#include "storage/read/matched_events.h"
+
+namespace xylem::exports {
+namespace {
+
+using storage::EventReader;
+using storage::MessageHalf;
+using storage::ProcessIndex;
+
+class ChromeWriter final : public storage::MessageSink {
+ public:
+  ChromeWriter(EventReader& reader, std::ostream& out, Exported& exported)
+      : reader_(reader), text_(out), exported_(exported) {}
+
+  void begin() {
+    text_.add("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [");
+    const auto& processes = reader_.processes();
+    const auto names = names_of(processes);
+    for (std::uint32_t i = 0; i < processes.size(); ++i) {
+      const std::string& host = processes[i].host;
+      const std::string name = host.empty() ? names[i] : names[i] + " (" + host + ")";
+      start_event("M", ProcessIndex{i});
+      text_.add(",\"name\":\"process_name\",\"args\":{\"name\":").add(storage::to_json(name));
+      text_.add("}}");
+      start_event("M", ProcessIndex{i});
+      text_.add(",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":").number(i).add("}}");
+    }
+  }
+  void end() { text_.add("\n]}\n"); }
+
+  /// Returns false if the stream has failed.
+  bool write(const EventReader::Item& item) {
+    const wire::Event& event = *item.event;
+    count(event, exported_);
+    Span& newest = newest_call_of(item.process, event.thread);
+    const Span span{event.begin_ns, end_of(event)};
+    const bool is_completion = event.kind == wire::kKindCompletion;
+    if (is_completion && span == newest) return true;
+    if (!is_completion) newest = span;
+    start_event("X", item.process);
+    place(event.thread, span.begin);
+    // A completion without its call. An arrow needs a slice that is not empty.
+    const Nanos duration =
+        is_completion ? std::max<Nanos>(1, span.end - span.begin) : span.end - span.begin;
+    text_.add(",\"dur\":").decimal(duration, 3);
+    text_.add(",\"cat\":\"").add(wire::event_kind_name(event.kind)).add("\",\"name\":");
+    text_.add(quoted(item)).add(",\"args\":{\"bytes\":").number(event.bytes);
+    if (event.peer != wire::kNoPeer) text_.add(",\"peer\":").number(event.peer);
+    if (event.tag != wire::kNoTag) text_.add(",\"tag\":").number(event.tag);
+    if (event.comm != wire::kNoComm) text_.add(",\"comm\":").number(raw(event.comm));
+    text_.add(",\"result\":").number(event.result);
+    if (event.calls > 1) text_.add(",\"calls\":").number(event.calls);
+    if ((event.flags & wire::kEventEstimated) != 0) text_.add(",\"estimated\":true");
+    text_.add("}}");
+    return text_.end_line();
+  }
+
+  void pair(const MessageHalf& send, const MessageHalf& receive) override {
+    ++exported_.messages;
+    write_half("s", send, send.begin_ns);
+    text_.add(",\"args\":{\"bytes\":").number(send.bytes).add(",\"tag\":").number(send.tag);
+    text_.add(",\"comm\":").number(raw(send.comm)).add("}}");
+    // The end of a slice is no longer in the slice, and an arrow ends in the slice that it is in.
+    write_half("f", receive, std::max(receive.begin_ns, receive.end_ns - 1));
+    text_.add(",\"bp\":\"e\"}");
+    text_.end_line();
+  }
+  void unmatched(const MessageHalf&, storage::Unmatched) override {}
+
+ private:
+  struct Span {
+    Nanos begin = 0, end = -1;
+    bool operator==(const Span&) const = default;
+  };
+
+  void start_event(const char* phase, ProcessIndex process) {
+    text_.add(std::exchange(is_first_, false) ? "\n" : ",\n");
+    text_.add("{\"ph\":\"").add(phase).add("\",\"pid\":").number(raw(process) + 1);
+  }
+  void place(ThreadIndex thread, Nanos at_ns) {
+    text_.add(",\"tid\":").number(raw(thread) + 1).add(",\"ts\":").decimal(at_ns, 3);
+  }
+  void write_half(const char* phase, const MessageHalf& half, Nanos at_ns) {
+    start_event(phase, half.process);
+    place(half.thread, at_ns);
+    text_.add(",\"id\":").number(exported_.messages);
+    text_.add(",\"cat\":\"message\",\"name\":\"message\"");
+  }
+  /// Also names the thread at its first call.
+  Span& newest_call_of(ProcessIndex process, ThreadIndex thread) {
+    const auto [place, is_new] = threads_.try_emplace({process, thread});
+    if (!is_new) return place->second;
+    start_event("M", process);
+    text_.add(",\"tid\":").number(raw(thread) + 1);
+    text_.add(",\"name\":\"thread_name\",\"args\":{\"name\":\"thread ").number(raw(thread));
+    text_.add("\"}}");
+    return place->second;
+  }
+  const std::string& quoted(const EventReader::Item& item) {
+    const std::string& name = reader_.function_name(item);
+    const auto [place, is_new] = quoted_.try_emplace(&name);
+    if (is_new) place->second = storage::to_json(name);
+    return place->second;
+  }
+
+  EventReader& reader_;
+  TextPieces text_;
+  Exported& exported_;
+  bool is_first_ = true;
+  std::map<std::pair<ProcessIndex, ThreadIndex>, Span> threads_;  // The newest call.
+  std::unordered_map<const std::string*, std::string> quoted_;    // The reader keeps its texts.
+};
+
+}  // namespace
+
+Result<Exported> write_chrome(storage::RunFile& run, std::ostream& out) {
+  const Held held(run);
+  if (!held.result()) return unexpected(held.result().error());
+  const auto reader = run.events({});
+  if (!reader) return unexpected(reader.error());
+  Exported exported;
+  exported.processes = (*reader)->processes().size();
+  ChromeWriter writer(**reader, out, exported);
+  writer.begin();
+  storage::MatchedEvents events(**reader, writer);
+  EventReader::Item item;
+  while (events.next(item) && writer.write(item)) {
+  }
+  if (auto read = (*reader)->take(); !read) return unexpected(read.error());
+  writer.end();
+  return exported;
+}
+
+}  // namespace xylem::exports

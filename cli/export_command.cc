@@ -11,6 +11,7 @@
 #include <streambuf>
 
 #include "base/new_file.h"
+#include "base/own_process.h"
 #include "base/printable_text.h"
 #include "base/quantity_text.h"
 #include "cli/exit_code.h"
@@ -147,10 +148,11 @@ void add_export_command(CLI::App& app, int& code) {
   command->callback([options, targets, &code] {
     const auto chosen = std::ranges::find_if(*targets, [](const auto& t) { return !t.empty(); });
     if (chosen == targets->end()) {
-      throw CLI::ValidationError("export", "name a format: --chrome, --text, --csv or --otf2");
+      throw CLI::ValidationError("name a format: --chrome, --text, --csv or --otf2");
     }
     options->format = static_cast<ExportFormat>(chosen - targets->begin());
     options->target = *chosen;
+    survive_size_limit();  // The incomplete output is then removed.
     SpooledOutput output(STDOUT_FILENO);
     std::ostream out(&output);
     code = run_export(*options, out, std::cerr);

@@ -8,7 +8,7 @@ import re
 import subprocess
 import unittest
 
-from harness import WholeSystemTest, mpirun
+from harness import XYLEM, WholeSystemTest, environment, mpirun
 
 COLLECTIVES = ("MPI_Barrier", "MPI_Bcast", "MPI_Gather", "MPI_Scatter", "MPI_Allgather", "MPI_Alltoall", "MPI_Allreduce", "MPI_Reduce",
                "MPI_Reduce_scatter", "MPI_Scan", "MPI_Exscan")
@@ -111,6 +111,12 @@ class Export(WholeSystemTest):
         self.export(store, "--csv", path, "--overwrite")
         self.assertTrue(path.read_text().startswith("world,rank,"))
         self.assertEqual([p.name for p in self.folder.glob("kept*")], ["kept.csv"])
+        for option, made in (("--csv", "large.csv"), ("--otf2", "large")):
+            limited = subprocess.run(["bash", "-c", 'ulimit -f 8; exec "$@"', "-", XYLEM, "export", store.path, option, self.folder / made],
+                                     capture_output=True, text=True, timeout=300, env=environment())
+            self.assertEqual(limited.returncode, 1, limited.stderr)
+            self.assertIn(made, limited.stderr)
+            self.assertEqual([str(p) for p in self.folder.rglob("*") if p.is_file() and "large" in str(p)], [])
         profile = self.run_job(mpirun("openmpi", 2, "numbered", "ring", 5), name="profile.db")
         self.assertIn("xylem run --detail trace", self.export(profile, "--text", "-", code=1).stderr)
 

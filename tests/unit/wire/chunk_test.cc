@@ -265,8 +265,12 @@ TEST(Chunk, IsOpenedAfterAnotherThatWasLargerOrCorrupt) {
     const auto whole = decoder.decode(chunk);
     ASSERT_TRUE(whole) << whole.error().message;
     EXPECT_TRUE(std::equal(whole->begin(), whole->end(), events.begin(), events.end()));
+    std::vector<Event> kept(17);
+    ASSERT_TRUE(decoder.decode(chunk, kept));
+    EXPECT_EQ(kept, events);
     chunk.pop_back();
     EXPECT_FALSE(decoder.decode(chunk));
+    EXPECT_FALSE(decoder.decode(chunk, kept));
   }
 }
 

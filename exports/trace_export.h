@@ -67,9 +67,9 @@ bool has_otf2();
 /// that sends has MpiSend at its begin, one that receives or completes receives has MpiRecv at its
 /// end; if that call has no record, because it was sampled, MpiRecv is between calls. Blocking
 /// collectives on MPI_COMM_WORLD have MpiCollectiveBegin and MpiCollectiveEnd; their
-/// bytes are in sizeSent. In the archive, communicators other than MPI_COMM_WORLD have the ranks of the
-/// whole world as members. Nested calls are nested regions; if
-/// calls of a thread overlap otherwise, the later one is cut.
+/// bytes are in sizeSent. In the archive, communicators other than MPI_COMM_WORLD have the ranks of
+/// the whole world as members. Nested calls are nested regions; if calls of a thread overlap
+/// otherwise, the later one is cut.
 Result<Exported> write_otf2(storage::RunFile& run, const std::string& folder, bool overwrite);
 
 }  // namespace xylem::exports

@@ -11,6 +11,7 @@
 #include "cli/exec_command.h"
 #include "cli/ls_command.h"
 #include "cli/place_command.h"
+#include "cli/predict_command.h"
 #include "cli/query_command.h"
 #include "cli/report_command.h"
 #include "cli/run_command.h"
@@ -45,6 +46,7 @@ int main(int argc, char** argv) {
   add_top_command(app, code);
   add_tree_command(app, code);
   add_view_command(app, code);
+  add_predict_command(app, code);
   add_completion_command(app, code);
 
   try {

@@ -35,6 +35,7 @@ bool read_number(std::string_view text, Number& number) {
 
 std::vector<std::string> all_keys() {
   std::vector<std::string> keys;
+  keys.reserve(kTimes.size() + 2);
   for (const TimeKey& it : kTimes) keys.emplace_back(it.name);
   keys.emplace_back(kEagerBytes);
   keys.emplace_back(kFlopsPerNs);

@@ -19,6 +19,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <sstream>
 #include <system_error>
 
@@ -31,8 +32,19 @@ std::string where(std::string_view name, int line) {
   return std::string(name) + ":" + std::to_string(line) + ": ";
 }
 
+/// The fewest digits from which the same number can be read: "0.18", "1000.0".
+std::string number_text(double number) {
+  char digits[400];  // The largest double has 309 digits, the smallest 324 places.
+  const auto [end, failed] =
+      std::to_chars(digits, std::end(digits), number, std::chars_format::fixed);
+  std::string text(digits, end);
+  if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
+  return text;
+}
+
 std::string scalar_text(const toml::node& node) {
   if (const auto text = node.value<std::string>()) return *text;
+  if (node.is_floating_point()) return number_text(*node.value<double>());
   std::ostringstream out;
   node.visit([&out](const auto& value) { out << value; });
   return out.str();

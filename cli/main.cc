@@ -12,6 +12,7 @@
 #include "cli/export_command.h"
 #include "cli/ls_command.h"
 #include "cli/place_command.h"
+#include "cli/predict_command.h"
 #include "cli/query_command.h"
 #include "cli/report_command.h"
 #include "cli/run_command.h"
@@ -47,6 +48,7 @@ int main(int argc, char** argv) {
   add_tree_command(app, code);
   add_view_command(app, code);
   add_export_command(app, code);
+  add_predict_command(app, code);
   add_completion_command(app, code);
 
   try {

@@ -70,6 +70,9 @@ class EventQueue {
   static constexpr std::size_t kFew = 16;
   /// With more events, `soon_` is spread again: to insert an event moves half of the others.
   static constexpr std::size_t kMany = 64;
+  static_assert(kMany > kFew);
+  /// With more events that are gone, they are removed from `soon_`.
+  static constexpr std::size_t kMaxGone = 1024;
 
   static bool is_before(const Event& a, const Event& b) {
     return a.time != b.time ? a.time < b.time : a.order < b.order;
@@ -82,13 +85,18 @@ class EventQueue {
   }
 
   void insert(const Event& event) {
+    if (next_ > kMaxGone && 2 * next_ > soon_.size()) {
+      soon_.erase(soon_.begin(), soon_.begin() + static_cast<std::ptrdiff_t>(next_ - 1));
+      next_ = 1;
+    }
     std::size_t at = soon_.size();
     soon_.push_back(event);
     for (; at > next_ && is_before(event, soon_[at - 1]); --at) soon_[at] = soon_[at - 1];
     soon_[at] = event;
     if (span_ > 1 && soon_.size() - next_ > kMany) {
       const std::vector<Event> all(soon_.begin() + static_cast<std::ptrdiff_t>(next_), soon_.end());
-      spread(all);
+      // New events may be earlier than all of these, but not than the one that was returned last.
+      spread(all, soon_[next_ - 1].time);
     }
   }
 
@@ -98,7 +106,8 @@ class EventQueue {
     std::vector<Event>& bucket = buckets_[lowest];
     filled_ &= filled_ - 1;
     if (bucket.size() > kFew) {
-      spread(bucket);
+      const auto earliest = std::min_element(bucket.begin(), bucket.end(), is_before);
+      spread(bucket, earliest->time);
     } else {
       span_ = Ticks{1} << lowest;
       base_ = bucket.front().time & ~(span_ - 1);
@@ -109,10 +118,9 @@ class EventQueue {
     bucket.clear();
   }
 
-  /// All buckets below that of `events` are empty. The earliest events become `soon_`.
-  void spread(const std::vector<Event>& events) {
-    base_ = events.front().time;
-    for (const Event& it : events) base_ = std::min(base_, it.time);
+  /// All buckets below that of `events` are empty. Events of the time `base` become `soon_`.
+  void spread(const std::vector<Event>& events, Ticks base) {
+    base_ = base;
     span_ = 1;
     soon_.clear();
     next_ = 0;

@@ -62,8 +62,8 @@ class Channels {
   std::size_t home(std::uint32_t receiver, std::uint32_t source, std::uint32_t tag) const;
   std::size_t find(std::uint32_t receiver, std::uint32_t source, std::uint32_t tag) const;
   void append(Slot& slot, const Waiting& it);
-  void remove_first(std::size_t slot);
-  void clear(std::size_t slot);
+  void remove_first(std::size_t at);
+  void clear(std::size_t at);
   void grow();
 
   std::vector<Slot> slots_;  ///< Linear probing; at least half of the slots are empty.

@@ -23,6 +23,7 @@
 #include "placement/facts.h"
 #include "placement/fuzzy_rules.h"
 #include "placement/place.h"
+#include "predict/target/target.h"
 #include "predict/trace/goal_text.h"
 #include "predict/trace/ti_trace.h"
 #include "tests/support/golden_bytes.h"
@@ -65,6 +66,11 @@ Fault finds(Parse parse) {
 std::string fault_of_rules(const std::string& text) {
   const auto entries = parse_config(text, "seed");
   return entries ? fault_of(placement::read_fuzzy_rules(*entries, "seed")) : fault_of(entries);
+}
+
+std::string fault_of_target(const std::string& text) {
+  const auto entries = parse_config(text, "seed");
+  return entries ? fault_of(predict::read_target(*entries, "seed")) : fault_of(entries);
 }
 
 std::string fault_of_slurm(const std::string& text) {
@@ -121,6 +127,7 @@ const std::map<std::string, Fault> kFaults = {
     {"text/shape_kary", parses(tree::parse_shape)},
     {"text/size", parses(parse_size)},
     {"text/slurm", fault_of_slurm},
+    {"text/target", fault_of_target},
     {"text/ti_list", parses_file(predict::parse_ti_list)},
     {"text/ti_trace", fault_of_trace},
     {"tree/front_end_alone", parses_file(tree::parse_topology)},

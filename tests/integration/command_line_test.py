@@ -48,7 +48,7 @@ class CommandLine(WholeSystemTest):
 
     def test_the_wrong_word_is_named(self):
         self.assertIn("'fnord' is not a verb of xylem; the verbs are run, serve, exec, attach, place, ls, query, report, "
-                      "top, tree, view, export, completion",
+                      "top, tree, view, export, predict, completion",
                       self.refused("fnord"))
         self.assertIn("--fnord is not an option of xylem", self.refused("--fnord", "run"))
         for verb in ("query", "report", "tree", "view"):
@@ -76,7 +76,8 @@ class CommandLine(WholeSystemTest):
         for option in ("--store FILE", "--window TIME", "--exclude LIST", "--detail profile|trace", "--port N",
                        "--topology SHAPE"):
             self.assertIn(f"  {option} ", text)
-        for verb in ("run", "serve", "exec", "attach", "place", "ls", "query", "report", "top", "tree", "view"):
+        for verb in ("run", "serve", "exec", "attach", "place", "ls", "query", "report", "top", "tree", "view",
+                     "predict"):
             self.assertNotRegex(self.xylem(verb, "--help").stdout, r"\b(TEXT|FLOAT)\b", verb)
 
     def test_the_newest_run_is_taken_and_named(self):
@@ -142,7 +143,8 @@ class CommandLine(WholeSystemTest):
         self.assertEqual(offered("xylem", "rep"), ["report"])
         self.assertEqual(offered("xylem", "run", "--detail", ""), ["profile", "trace"])
         self.assertEqual(offered("xylem", "top", "--pane", "n"), ["notices"])
-        for verb in ("run", "serve", "exec", "attach", "place", "ls", "query", "report", "top", "tree", "view"):
+        for verb in ("run", "serve", "exec", "attach", "place", "ls", "query", "report", "top", "tree", "view",
+                     "predict"):
             text = self.xylem(verb, "--help").stdout
             self.assertEqual(sorted(offered("xylem", verb, "--")),
                              sorted(re.findall(r"^  (?:-\w,)?(--[a-z][a-z-]+)", text, re.MULTILINE)), verb)

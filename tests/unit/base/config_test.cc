@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace xylem {
 namespace {
 
@@ -32,6 +34,24 @@ TEST(ParseConfig, FlattensTablesAndRemembersLines) {
   }
   EXPECT_TRUE(saw_window);
   EXPECT_EQ(hosts, 2);
+}
+
+TEST(ParseConfig, WritesFractionsWithTheFewestDigits) {
+  const auto entries = parse_config(
+      "a = 0.18\nb = 0.000001\nc = 1e3\nd = -2.5\ne = 5e-324\nf = 1.7e308\ng = -0.0\nh = inf\n",
+      "t");
+  ASSERT_TRUE(entries) << entries.error().message;
+  std::vector<std::string> values;
+  for (const ConfigEntry& it : *entries) values.push_back(it.value);
+  ASSERT_EQ(values.size(), 8u);
+  EXPECT_EQ(values[0], "0.18");
+  EXPECT_EQ(values[1], "0.000001");
+  EXPECT_EQ(values[2], "1000.0");
+  EXPECT_EQ(values[3], "-2.5");
+  EXPECT_EQ(std::strtod(values[4].c_str(), nullptr), 5e-324);
+  EXPECT_EQ(std::strtod(values[5].c_str(), nullptr), 1.7e308);
+  EXPECT_EQ(values[6], "-0.0");
+  EXPECT_EQ(values[7], "inf");
 }
 
 TEST(ParseConfig, NamesFileAndLineOfAnError) {

@@ -47,7 +47,7 @@ class SlowReplay {
       for (std::uint32_t i = 0; i < operations.size(); ++i) {
         if (operations[i].follows) depend(first + i, first + i - 1, false);
         for (const Dependent it : program.ranks[rank].dependents(i)) {
-          later_.push_back({first + it.operation(), first + i, it.on_start()});
+          later_.emplace_back(first + it.operation(), first + i, it.on_start());
         }
       }
     }

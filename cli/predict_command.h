@@ -1,0 +1,30 @@
+#pragma once
+
+// `xylem predict`: predicts how long a program runs on a machine that a file describes.
+
+#include <iosfwd>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace xylem {
+
+struct PredictOptions {
+  std::string source;  ///< A GOAL file (*.goal), or the list file of a time-independent trace.
+  std::string target;  ///< The target as TOML, see predict/target/target.h.
+  bool json = false;
+};
+
+/// Prints the makespan and when ranks end; at most 16 ranks, those that end last. With `json`,
+/// prints one object with all ranks (docs/json.md). A sentence on `err` says if messages are not
+/// received. Returns kExitSuccess. Returns kExitUsage with a sentence on `err` if the target is
+/// wrong, and kExitFailure if the program cannot be read or replayed.
+int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& err);
+
+/// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores
+/// its exit code in `code`. `code` must outlive `app`.
+void add_predict_command(CLI::App& app, int& code);
+
+}  // namespace xylem

@@ -1,0 +1,163 @@
+// `xylem predict`: files in, text and JSON out. The example of docs/predict.md is one of the tests.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+#include <string>
+
+#include "cli/exit_code.h"
+#include "cli/predict_command.h"
+
+namespace xylem {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::HasSubstr;
+
+constexpr const char* kTarget =
+    "[network]\nlatency_ns = 2500\noverhead_ns = 1500\ngap_ns = 1000\ngap_per_byte_ns = 6\n"
+    "overhead_per_byte_ns = 0\neager_bytes = 65535\n";
+constexpr const char* kRing =
+    "num_ranks 2\nrank 0 {\nsend 8192b to 1\nrecv 8192b from 1\n}\n"
+    "rank 1 {\nsend 8192b to 0\nrecv 8192b from 0\n}\n";
+
+class Predict : public ::testing::Test {
+ protected:
+  Predict() {
+    std::string pattern = (fs::temp_directory_path() / "xylem-predict-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+    write("t.toml", kTarget);
+  }
+  ~Predict() override { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+
+  /// The answer's code, with `out_` and `err_`; the folder's name is left out of both.
+  int predict(const std::string& source, bool json = false) {
+    std::ostringstream out, err;
+    const int code =
+        run_predict({(folder_ / source).string(), (folder_ / "t.toml").string(), json}, out, err);
+    out_ = plain(out.str());
+    err_ = plain(err.str());
+    return code;
+  }
+
+  std::string plain(const std::string& text) const {
+    return std::regex_replace(text, std::regex(folder_.string() + "/"), "");
+  }
+
+  fs::path folder_;
+  std::string out_, err_;
+};
+
+TEST_F(Predict, ARingStep) {
+  write("ring.goal", kRing);
+  EXPECT_EQ(predict("ring.goal"), kExitSuccess);
+  EXPECT_EQ(err_, "");
+  EXPECT_EQ(out_,
+            "makespan 54.6 us (54,646 ns): 2 ranks, 2 messages, model loggps\n"
+            "  rank      end  computing  messages and waiting\n"
+            "     0  54.6 us       0 ns               54.6 us\n"
+            "     1  54.6 us       0 ns               54.6 us\n");
+}
+
+TEST_F(Predict, AsJson) {
+  write("ring.goal", kRing);
+  EXPECT_EQ(predict("ring.goal", true), kExitSuccess);
+  auto answer = boost::json::parse(out_).as_object();
+  EXPECT_GT(answer.at("events_per_s").as_double(), 0);
+  answer.erase("events_per_s");
+  EXPECT_EQ(
+      boost::json::serialize(answer),
+      "{\"version\":1,\"view\":\"predict\",\"model\":\"loggps\",\"makespan_ns\":54646,\"events\":6,"
+      "\"messages\":2,\"unreceived\":0,\"ranks\":[{\"rank\":0,\"end_ns\":54646,\"run_ns\":0,"
+      "\"io_ns\":54646,\"ready_ns\":0},{\"rank\":1,\"end_ns\":54646,\"run_ns\":0,\"io_ns\":54646,"
+      "\"ready_ns\":0}],\"channels\":[]}");
+}
+
+TEST_F(Predict, ShowsTheRanksThatEndLast) {
+  std::string text = "num_ranks 40\n";
+  for (int rank = 0; rank < 40; ++rank) {
+    text += "rank " + std::to_string(rank) + " { calc " + std::to_string(100 + rank % 20) + " }\n";
+  }
+  write("many.goal", text);
+  EXPECT_EQ(predict("many.goal"), kExitSuccess);
+  EXPECT_THAT(out_, HasSubstr("\n    12  112 ns"));
+  EXPECT_THAT(
+      out_,
+      HasSubstr("\n    39  119 ns     119 ns                  0 ns\n  These ranks end last. --json "
+                "has all.\n"));
+  EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 1 + 1 + 16 + 1);
+}
+
+TEST_F(Predict, FindsTraceFilesBesideTheirList) {
+  write("t.toml", std::string(kTarget) + "[node]\nflops_per_ns = 2\n");
+  write("list.txt", "files/0.txt\nfiles/1.txt\n");
+  write("files/0.txt", "0 init\n0 compute 1000\n0 send 1 0 1\n0 finalize\n");
+  write("files/1.txt", "1 init\n1 recv 0 0 1\n1 finalize\n");
+  EXPECT_EQ(predict("list.txt"), kExitSuccess) << err_;
+  EXPECT_THAT(out_, HasSubstr("makespan 6.00 us (6,000 ns): 2 ranks, 1 message,"));
+  write("list.txt", "files/0.txt\nfiles/2.txt\n");
+  EXPECT_EQ(predict("list.txt"), kExitFailure);
+  EXPECT_THAT(err_, HasSubstr("xylem predict: files/2.txt: "));
+}
+
+TEST_F(Predict, RefusesWithOneSentence) {
+  write("stuck.goal", "num_ranks 1\nrank 0 { recv 8b from 0 }\n");
+  EXPECT_EQ(predict("stuck.goal"), kExitFailure);
+  EXPECT_THAT(err_,
+              HasSubstr("xylem predict: stuck.goal: ranks wait forever: rank 0, operation 1: "));
+  write("wrong.goal", "num_ranks 1\nrank 0 { jump }\n");
+  EXPECT_EQ(predict("wrong.goal"), kExitFailure);
+  EXPECT_THAT(err_, HasSubstr("xylem predict: wrong.goal:2: "));
+  write("run.db", std::string("SQLite format 3\0", 16));
+  EXPECT_EQ(predict("run.db"), kExitFailure);
+  EXPECT_THAT(
+      err_, HasSubstr("xylem predict: run.db: is the file of a run, which cannot be replayed yet"));
+  EXPECT_EQ(predict("nothing.goal"), kExitFailure);
+  EXPECT_THAT(err_, HasSubstr("xylem predict: nothing.goal: "));
+  write("t.toml", "[network]\nlatency = 5\n");
+  EXPECT_EQ(predict("wrong.goal"), kExitUsage);
+  EXPECT_THAT(err_,
+              HasSubstr("xylem predict: t.toml:2: 'network.latency' is not a key of a target"));
+  EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1);
+}
+
+TEST_F(Predict, SaysThatMessagesAreNotReceived) {
+  write("lost.goal", "num_ranks 2\nrank 0 { send 8b to 1 tag 5 }\nrank 1 { }\n");
+  EXPECT_EQ(predict("lost.goal"), kExitSuccess);
+  EXPECT_EQ(err_,
+            "xylem predict: no receive matches 1 message; the first is that of rank 0, operation "
+            "1: send of 8 "
+            "bytes to rank 1, tag 5\n");
+}
+
+/// The lines of docs/predict.md between `from` and `to`.
+std::string document_between(const std::string& from, const std::string& to) {
+  std::ifstream stream(std::string(XYLEM_SOURCE_DIR) + "/docs/predict.md");
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  const std::size_t begin = text.find(from) + from.size();
+  return text.substr(begin, text.find(to, begin) - begin);
+}
+
+TEST_F(Predict, DoesWhatTheDocumentSays) {
+  write("ring.goal", document_between("$ cat ring.goal\n", "$ xylem predict"));
+  write("t.toml", document_between("## The target\n\n```\n", "```"));
+  EXPECT_EQ(predict("ring.goal"), kExitSuccess) << err_;
+  EXPECT_EQ(out_, document_between("--target target.toml\n", "```"));
+}
+
+}  // namespace
+}  // namespace xylem

@@ -26,6 +26,14 @@ inline std::string back_to(int version) {
     const char* taken_back;
   };
   constexpr Step kSteps[] = {
+      {19,
+       "DROP VIEW communicator; DROP VIEW communicator_member; DROP VIEW communicator_neighbor;"
+       "DROP TABLE comm; DROP TABLE comm_member; DROP TABLE comm_name; DROP TABLE comm_dimension;"
+       "DROP TABLE comm_neighbor; DROP VIEW loss;"
+       "ALTER TABLE process DROP COLUMN lost_definitions;"
+       "CREATE VIEW loss AS SELECT 'host' AS part, NULL AS world, NULL AS rank, name AS host,"
+       " NULL AS function, NULL AS calls, lost_reason AS reason, NULL AS wave FROM host"
+       " WHERE lost_reason IS NOT NULL;"},
       {17,
        "DROP VIEW under_way; DROP VIEW rank; DROP TABLE call_under_way;"
        "ALTER TABLE process DROP COLUMN since_ns; ALTER TABLE process DROP COLUMN until_ns;"

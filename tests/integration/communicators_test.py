@@ -14,7 +14,7 @@ ID_OF_PARENT = {0: 0, -1: None, -2: 1}  # The parents that the program does not 
 
 
 class Truth:
-    """What the program has printed."""
+    """What the program has written."""
 
     def __init__(self, text):
         self.made = collections.defaultdict(dict)  # (label, instance): {rank: (kind, parent, place, side, size, second size)}
@@ -35,7 +35,9 @@ class Truth:
 class CommunicatorsTest(WholeSystemTest):
     def run_program(self, library, *options):
         store = self.run_job(mpirun(library, RANKS, "communicators"), *options)
-        return store, Truth(self.done.stdout)
+        said = "".join(file.read_text() for file in sorted(self.folder.glob("said.*")))
+        self.assertNotIn("unexpected success", said)
+        return store, Truth(said)
 
     def ids(self, store, truth):
         """The id of each communicator, by label and instance: all its members have recorded the same one."""
@@ -97,7 +99,7 @@ class CommunicatorsTest(WholeSystemTest):
                 store, truth = self.run_program(library, "--detail", "trace", "--overwrite")
                 self.assert_adds_up(store)
                 rows = self.check(store, truth)
-                self.assertNotIn("unexpected success", self.done.stdout)
+                self.assertEqual(len(truth.made), 37, "the program makes so many")
                 print(f"{library}: {len(truth.made)} communicators of {len(rows)} checked")
 
     def test_a_profile_has_the_same_communicators_as_a_trace(self):

@@ -1,7 +1,7 @@
 /* Makes communicators in many ways, and says what each one is. With an argument, only makes and
  * frees so many copies of MPI_COMM_WORLD.
  *
- * For each communicator, each member prints a line
+ * For each communicator, each member writes a line into the file said.RANK
  *
  *   comm LABEL INSTANCE KIND PARENT RANK PLACE SIDE SIZE SECOND_SIZE
  *
@@ -233,6 +233,10 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  /* Lines of several ranks on one standard output may be mixed. */
+  char said[32];
+  snprintf(said, sizeof said, "said.%d", rank);
+  if (argc == 1 && freopen(said, "w", stdout) == NULL) return 1;
   MPI_Comm parent;
   MPI_Comm_get_parent(&parent);
   if (parent != MPI_COMM_NULL) {

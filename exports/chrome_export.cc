@@ -6,10 +6,12 @@
 // idle process.
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <unordered_map>
 #include <utility>
 
+#include "base/saturating.h"
 #include "exports/export_internal.h"
 #include "storage/read/matched_events.h"
 
@@ -53,8 +55,8 @@ class ChromeWriter final : public storage::MessageSink {
     start_event("X", item.process);
     place(event.thread, span.begin);
     // A completion without its call. An arrow needs a slice that is not empty.
-    const Nanos duration =
-        is_completion ? std::max<Nanos>(1, span.end - span.begin) : span.end - span.begin;
+    const Nanos shortest = is_completion ? 1 : std::numeric_limits<Nanos>::min();
+    const Nanos duration = std::max(shortest, saturating_subtract(span.end, span.begin));
     text_.add(",\"dur\":").decimal(duration, 3);
     text_.add(",\"cat\":\"").add(wire::event_kind_name(event.kind)).add("\",\"name\":");
     text_.add(quoted(item)).add(",\"args\":{\"bytes\":").number(event.bytes);
@@ -74,7 +76,8 @@ class ChromeWriter final : public storage::MessageSink {
     text_.add(",\"args\":{\"bytes\":").number(send.bytes).add(",\"tag\":").number(send.tag);
     text_.add(",\"comm\":").number(raw(send.comm)).add("}}");
     // The end of a slice is no longer in the slice, and an arrow ends in the slice that it is in.
-    write_half("f", receive, std::max(receive.begin_ns, receive.end_ns - 1));
+    write_half("f", receive,
+               std::max(receive.begin_ns, saturating_subtract<Nanos>(receive.end_ns, 1)));
     text_.add(",\"bp\":\"e\"}");
     text_.end_line();
   }

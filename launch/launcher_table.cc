@@ -24,7 +24,7 @@ constexpr const char* kTable = "MPIR_proctable";
 constexpr const char* kSize = "MPIR_proctable_size";
 constexpr const char* kSlurmJob = "totalview_jobid";
 constexpr const char* kSlurmStep = "totalview_stepid";
-constexpr off_t kLargestFile = 256 << 20;
+constexpr off_t kLargestFile = 1 << 30;
 constexpr std::size_t kMaxFiles = 1000;
 
 // The layout that the debuggers' interface defines for 64 bits.

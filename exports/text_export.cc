@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/printable_text.h"
+#include "base/saturating.h"
 #include "exports/export_internal.h"
 
 namespace xylem::exports {
@@ -99,7 +100,9 @@ Result<Exported> write_text(storage::RunFile& run, std::ostream& out) {
   const auto write = [&](EventReader& reader, const EventReader::Item& item) {
     const wire::Event& event = *item.event;
     text.decimal(event.begin_ns, 9).add(" ");
-    text.decimal(end_of(event) - event.begin_ns, 3).add(" ").add(ranks[raw(item.process)]);
+    text.decimal(saturating_subtract(end_of(event), event.begin_ns), 3)
+        .add(" ")
+        .add(ranks[raw(item.process)]);
     text.add(" thread ").number(raw(event.thread)).add(" ");
     if (event.kind == wire::kKindCompletion) text.add("completion of ");
     text.add(functions.of(reader, item));

@@ -94,7 +94,6 @@ void read_entry(DefinitionKind kind, std::span<const std::byte> payload, wire::D
 }  // namespace
 
 DefinitionBatch read_definitions(std::span<const std::byte> bytes) {
-  constexpr std::size_t kAlignment = 8;
   DefinitionBatch batch;
   while (const auto head = fixed_part<capture::DefinitionHead>(bytes.subspan(batch.read))) {
     if (head->bytes > capture::kMaxDefinitionBytes) {
@@ -102,7 +101,7 @@ DefinitionBatch read_definitions(std::span<const std::byte> bytes) {
       break;
     }
     const auto rest = bytes.subspan(batch.read + sizeof *head);
-    const std::size_t padded = (head->bytes + kAlignment - 1) / kAlignment * kAlignment;
+    const std::size_t padded = capture::padded_definition(head->bytes);
     if (rest.size() < padded) break;
     read_entry(head->kind, rest.first(head->bytes), batch.definitions);
     batch.read += sizeof *head + padded;

@@ -53,9 +53,13 @@ struct Known {
   const Members& members;
 };
 
-void define_neighbours(DefinitionKind kind, const Known& of, int* ranks, int count) {
+// Ranks of the communicator become ranks of the world.
+void translate(const Known& of, int* ranks, int count) {
   for (int i = 0; i < count; ++i) ranks[i] = of.members.world_rank(ranks[i]);
-  definitions.neighbours(kind, of.comm, ranks, static_cast<std::uint32_t>(count));
+}
+
+void define_neighbours(DefinitionKind kind, const Known& of, const int* world_ranks, int count) {
+  definitions.neighbours(kind, of.comm, world_ranks, static_cast<std::uint32_t>(count));
 }
 
 void define_graph(Word handle, const Known& of) {
@@ -65,8 +69,8 @@ void define_graph(Word handle, const Known& of) {
   const Numbers ranks(static_cast<std::size_t>(count));
   if (ranks.data() == nullptr) return;
   if (call_mpi(kMPI_Graph_neighbors, handle, rank, count, ranks.data()) != 0) return;
+  translate(of, ranks.data(), count);
   define_neighbours(DefinitionKind::kSources, of, ranks.data(), count);
-  if (call_mpi(kMPI_Graph_neighbors, handle, rank, count, ranks.data()) != 0) return;
   define_neighbours(DefinitionKind::kDestinations, of, ranks.data(), count);
 }
 
@@ -81,6 +85,8 @@ void define_distributed_graph(Word handle, const Known& of) {
                weights.data() + in) != 0) {
     return;
   }
+  translate(of, from.data(), in);
+  translate(of, to.data(), out);
   define_neighbours(DefinitionKind::kSources, of, from.data(), in);
   define_neighbours(DefinitionKind::kDestinations, of, to.data(), out);
 }

@@ -9,15 +9,6 @@ namespace xylem::capture {
 // Static, because MPI's functions have no argument for state.
 constinit DefinitionWriter definitions{};
 
-namespace {
-
-constexpr std::uint64_t kAlignment = 8;
-constexpr std::uint64_t padded(std::uint64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-}  // namespace
-
 void DefinitionWriter::name(std::uint32_t comm, const char* name) noexcept {
   const CommunicatorText fixed{comm};
   write(DefinitionKind::kCommunicatorName, fixed, name, strnlen(name, kMaxNameBytes));
@@ -49,7 +40,7 @@ bool DefinitionWriter::append(DefinitionKind kind, const void* fixed, std::size_
     return false;
   DefinitionLog& log = segment_->definitions;
   const std::size_t payload = fixed_bytes + more_bytes;
-  const std::uint64_t needed = sizeof(DefinitionHead) + padded(payload);
+  const std::uint64_t needed = sizeof(DefinitionHead) + padded_definition(payload);
   const BoundedLock locked(locked_);
   const std::uint64_t head = log.head.load(std::memory_order_relaxed);
   // If the tail is ahead of the head, the segment is damaged, and nothing is written.
@@ -63,7 +54,7 @@ bool DefinitionWriter::append(DefinitionKind kind, const void* fixed, std::size_
   put(head, &entry, sizeof entry);
   put(head + sizeof entry, fixed, fixed_bytes);
   put(head + sizeof entry + fixed_bytes, more, more_bytes);
-  put(head + sizeof entry + payload, &zeros, padded(payload) - payload);
+  put(head + sizeof entry + payload, &zeros, padded_definition(payload) - payload);
   log.head.store(head + needed, std::memory_order_release);
   return true;
 }

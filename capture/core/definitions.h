@@ -54,6 +54,8 @@ struct DefinitionHead {
 };
 static_assert(sizeof(DefinitionHead) == 8);
 constexpr std::size_t kMaxDefinitionBytes = 4096;
+/// Size of a payload with its padding.
+constexpr std::size_t padded_definition(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
 /// How the members of a communicator are arranged.
 enum class CommunicatorKind : std::uint32_t {

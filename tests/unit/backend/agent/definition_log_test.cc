@@ -28,7 +28,7 @@ class Log {
   template <typename Payload>
   Log& entry(DefinitionKind kind, const Payload& payload) {
     add(DefinitionHead{kind, sizeof payload, 0}).add(payload);
-    bytes_.resize((bytes_.size() + 7) / 8 * 8);
+    bytes_.resize(capture::padded_definition(bytes_.size()));
     return *this;
   }
   const std::vector<std::byte>& bytes() const { return bytes_; }

@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/read/query.h"
-#include "storage/write/store.h"
-#include "tests/unit/storage/packets.h"
+#include "tests/unit/storage/stored_run.h"
 
 namespace xylem::storage {
 namespace {
@@ -14,35 +12,13 @@ using wire::CommunicatorKind;
 constexpr CommId kGrid{77};
 constexpr CommId kPair{78};
 
-class DefinitionTest : public ::testing::Test {
+class DefinitionTest : public StoredRun {
  protected:
-  DefinitionTest() {
-    auto made = make_sqlite_store({path_});
-    EXPECT_TRUE(made) << made.error().message;
-    store_ = std::move(*made);
-    EXPECT_TRUE(store_->begin_run({}));
-  }
-
   /// Registers the process of `rank` on leaf 7, with what it has defined.
   void define(std::uint32_t rank, wire::Definitions definitions, std::uint8_t world = 1) {
     wire::ProcessRow row = process_row(rank + 1 + 100 * world, rank, world);
     row.definitions = std::move(definitions);
-    EXPECT_TRUE(store_->put(registration_packet(7, {row}, wave_++)));
-  }
-
-  /// The answer as text: columns are divided by blanks, rows by semicolons.
-  std::string ask(const std::string& sql) {
-    EXPECT_TRUE(store_->commit());
-    auto run = RunFile::open(path_);
-    if (!run) return run.error().message;
-    const auto rows = (*run)->rows(sql);
-    if (!rows) return rows.error().message;
-    std::string all;
-    for (const auto& row : *rows) {
-      if (!all.empty()) all += ";";
-      for (std::size_t i = 0; i < row.size(); ++i) all += (i == 0 ? "" : " ") + to_text(row[i]);
-    }
-    return all;
+    put(registration_packet(7, {row}, wave_++));
   }
 
   static wire::Definitions grid_of(std::uint32_t place) {
@@ -54,9 +30,6 @@ class DefinitionTest : public ::testing::Test {
     return definitions;
   }
 
-  Folder folder_;
-  std::string path_ = folder_.file("run.db");
-  std::unique_ptr<Store> store_;
   std::uint64_t wave_ = 0;
 };
 
@@ -65,26 +38,26 @@ TEST_F(DefinitionTest, ACommunicatorHasOneRowAndAMemberRowForEachProcess) {
   EXPECT_EQ(
       ask("SELECT world, id, kind, parent, size, second_size, dimensions, periodic, is_ambiguous"
           " FROM communicator WHERE id > 1"),
-      "0 77 cartesian 0 4 0 [2,2] [1,0] 0");
+      "0|77|cartesian|0|4|0|[2,2]|[1,0]|0\n");
   EXPECT_EQ(
       ask("SELECT place, rank, is_second FROM communicator_member WHERE id = 77 ORDER BY place"),
-      "0 3 0;1 2 0;2 1 0;3 0 0");
+      "0|3|0\n1|2|0\n2|1|0\n3|0|0\n");
 }
 
 TEST_F(DefinitionTest, ARepeatedDefinitionChangesNothing) {
   define(0, grid_of(0));
   define(0, grid_of(0));
-  EXPECT_EQ(ask("SELECT count(*), max(is_ambiguous) FROM communicator WHERE id > 1"), "1 0");
-  EXPECT_EQ(ask("SELECT count(*) FROM communicator_member WHERE id = 77"), "1");
+  EXPECT_EQ(ask("SELECT count(*), max(is_ambiguous) FROM communicator WHERE id > 1"), "1|0\n");
+  EXPECT_EQ(ask("SELECT count(*) FROM communicator_member WHERE id = 77"), "1\n");
 }
 
 TEST_F(DefinitionTest, WorldAndSelfAreThereWithoutADefinition) {
   define(0, {});
   define(2, {});
   EXPECT_EQ(ask("SELECT id, kind, coalesce(parent, 'none'), size, name FROM communicator"),
-            "0 world none 4 MPI_COMM_WORLD;1 self none 1 MPI_COMM_SELF");
+            "0|world|none|4|MPI_COMM_WORLD\n1|self|none|1|MPI_COMM_SELF\n");
   EXPECT_EQ(ask("SELECT id, place, rank FROM communicator_member ORDER BY id, rank"),
-            "0 0 0;0 2 2;1 0 0;1 0 2");
+            "0|0|0\n0|2|2\n1|0|0\n1|0|2\n");
 }
 
 TEST_F(DefinitionTest, AnIntercommunicatorHasTwoGroups) {
@@ -96,10 +69,10 @@ TEST_F(DefinitionTest, AnIntercommunicatorHasTwoGroups) {
   }
   EXPECT_EQ(ask("SELECT kind, coalesce(parent, 'none'), size, second_size FROM communicator"
                 " WHERE id = 78"),
-            "inter none 1 2");
+            "inter|none|1|2\n");
   EXPECT_EQ(
       ask("SELECT rank, is_second, place FROM communicator_member WHERE id = 78 ORDER BY rank"),
-      "0 0 0;1 1 0;2 1 1");
+      "0|0|0\n1|1|0\n2|1|1\n");
 }
 
 TEST_F(DefinitionTest, TheLastNameCounts) {
@@ -109,7 +82,7 @@ TEST_F(DefinitionTest, TheLastNameCounts) {
   wire::Definitions renamed;
   renamed.names = {{kGrid, "second"}};
   define(0, renamed);
-  EXPECT_EQ(ask("SELECT id, name FROM communicator"), "77 second;0 everybody;1 MPI_COMM_SELF");
+  EXPECT_EQ(ask("SELECT id, name FROM communicator"), "77|second\n0|everybody\n1|MPI_COMM_SELF\n");
 }
 
 TEST_F(DefinitionTest, NeighboursBelongToTheirRank) {
@@ -118,7 +91,7 @@ TEST_F(DefinitionTest, NeighboursBelongToTheirRank) {
   define(2, definitions);
   EXPECT_EQ(ask("SELECT world, id, rank, direction, position, coalesce(neighbor, 'elsewhere')"
                 " FROM communicator_neighbor ORDER BY direction"),
-            "0 77 2 destination 0 elsewhere;0 77 2 source 0 3");
+            "0|77|2|destination|0|elsewhere\n0|77|2|source|0|3\n");
 }
 
 TEST_F(DefinitionTest, TwoCommunicatorsWithOneIdAreMarked) {
@@ -126,8 +99,8 @@ TEST_F(DefinitionTest, TwoCommunicatorsWithOneIdAreMarked) {
   wire::Definitions other = grid_of(0);
   other.communicators[0].group = 6;
   define(1, other);
-  EXPECT_EQ(ask("SELECT is_ambiguous FROM communicator WHERE id = 77"), "1");
-  EXPECT_EQ(ask("SELECT count(*) FROM communicator_member WHERE id = 77"), "0");
+  EXPECT_EQ(ask("SELECT is_ambiguous FROM communicator WHERE id = 77"), "1\n");
+  EXPECT_EQ(ask("SELECT count(*) FROM communicator_member WHERE id = 77"), "0\n");
 }
 
 TEST_F(DefinitionTest, WorldsAreKeptApart) {
@@ -137,19 +110,19 @@ TEST_F(DefinitionTest, WorldsAreKeptApart) {
   other.dimensions.clear();
   define(0, other, 2);
   EXPECT_EQ(ask("SELECT world, kind, is_ambiguous FROM communicator WHERE id = 77 ORDER BY world"),
-            "0 cartesian 0;1 intra 0");
+            "0|cartesian|0\n1|intra|0\n");
 }
 
 TEST_F(DefinitionTest, LostDefinitionsAreALoss) {
   define(0, {});
-  EXPECT_EQ(ask("SELECT count(*) FROM loss WHERE part = 'definition'"), "0");
+  EXPECT_EQ(ask("SELECT count(*) FROM loss WHERE part = 'definition'"), "0\n");
   wire::Definitions lost;
   lost.lost = 12;
   define(1, lost);
   EXPECT_EQ(
       ask("SELECT world, rank, host, reason FROM loss WHERE part = 'definition'"),
-      "0 1 node7 12 definitions of communicators are lost: the agent could not keep up, or their"
-      " log was damaged");
+      "0|1|node7|12 definitions of communicators are lost: the agent could not keep up, or their"
+      " log was damaged\n");
 }
 
 }  // namespace

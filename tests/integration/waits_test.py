@@ -3,6 +3,7 @@
 The programs are the patterns of tests/support/mpi/waits.c."""
 
 import collections
+import itertools
 import unittest
 
 from harness import WholeSystemTest, mpirun
@@ -141,12 +142,16 @@ def time_between_clocks(store, logs):
 
 
 class WaitsTest(WholeSystemTest):
+    def setUp(self):
+        super().setUp()
+        self.run_numbers = itertools.count()
+
     def run_pattern(self, library, pattern):
         """A run during which the two clocks were read next to each other, and its logs."""
-        for attempt in range(20):
-            prefix = self.folder / f"{pattern}.{library}.{attempt}"
-            store = self.run_job(mpirun(library, 4, "waits", pattern, prefix), "--detail", "trace",
-                                 name=f"{pattern}-{library}-{attempt}.db")
+        for _ in range(20):
+            name = f"{pattern}-{library}-{next(self.run_numbers)}"
+            prefix = self.folder / name
+            store = self.run_job(mpirun(library, 4, "waits", pattern, prefix), "--detail", "trace", name=f"{name}.db")
             logs = {rank: read_log(prefix.with_name(f"{prefix.name}.{rank}")) for rank in RANKS}
             if (between := time_between_clocks(store, logs)) < BETWEEN_NS:
                 return store, logs

@@ -64,14 +64,20 @@ struct Member {
   std::optional<std::int64_t> process;  ///< EventReader::Process::id.
   std::string name, host;
   std::optional<WorldId> world;
+  std::optional<Rank> rank;
 };
 
 class Exporter {
  public:
+  /// Must live until the writer is closed, which uses its communicators.
   Exporter(storage::RunFile& run, Otf2Writer& writer) : run_(run), writer_(writer) {}
 
   Result<Exported> write() {
     if (auto read = read_members(); !read) return unexpected(read.error());
+    auto comms = KnownComms::read(run_);
+    if (!comms) return unexpected(comms.error());
+    comms_ = std::move(*comms);
+    writer_.set_comms(comms_);
     for (const Member& member : members_) {
       writer_.begin_process(member.name, member.host);
       if (member.process) {
@@ -96,7 +102,7 @@ class Exporter {
     std::map<WorldId, std::map<std::uint32_t, std::uint32_t>> members;  // World, rank: location.
     for (std::uint32_t i = 0; i < processes.size(); ++i) {
       const EventReader::Process& process = processes[i];
-      members_.push_back({process.id, names[i], process.host, process.world});
+      members_.push_back({process.id, names[i], process.host, process.world, process.rank});
       if (process.world && process.rank) members[*process.world].try_emplace(raw(*process.rank), i);
     }
     const auto worlds = run_.rows("SELECT id, size FROM world");
@@ -110,7 +116,7 @@ class Exporter {
       for (std::uint32_t rank = 0; rank < size; ++rank) {
         const auto [place, is_new] =
             of->second.try_emplace(rank, static_cast<std::uint32_t>(members_.size()));
-        if (is_new) members_.push_back({{}, "rank " + std::to_string(rank), "", world});
+        if (is_new) members_.push_back({{}, "rank " + std::to_string(rank), "", world, {}});
         ranks_[world].push_back(place->second);
       }
     }
@@ -127,6 +133,7 @@ class Exporter {
     const auto reader = run_.events(query);
     if (!reader) return unexpected(reader.error());
     ranks_of_world_ = 0;
+    last_comm_ = wire::kNoComm;
     if (member.world && ranks_.contains(*member.world)) {
       ranks_of_world_ = ranks_[*member.world].size();
     }
@@ -154,28 +161,38 @@ class Exporter {
     if (storage::sends(event) || storage::receives(event)) return add_message(member, event);
     const auto op = collective_of(function);
     if (!op) return;
-    // The members of other communicators are not known, and a root is a rank of the world.
-    const bool is_known =
-        ranks_of_world_ != 0 && event.comm == CommId{0} && (!has_root(*op) || is_rank(event.peer));
-    if (!is_known) {
+    if (ranks_of_world_ == 0 || event.comm == wire::kNoComm) {
+      ++collectives_left_out_;
+      return;
+    }
+    const KnownMembers* const members = members_of(member, event.comm);
+    if (members != nullptr && members->is_inter()) {
+      ++inter_left_out_;
+      return;
+    }
+    const bool has_members =
+        members != nullptr || event.comm == wire::kCommWorld || event.comm == wire::kCommSelf;
+    const auto root = has_root(*op) ? place_of(member, event, members)
+                                    : std::optional<std::uint32_t>(OTF2_COLLECTIVE_ROOT_NONE);
+    if (!has_members || !root) {
       ++collectives_left_out_;
       return;
     }
     ++exported_.collectives;
-    const std::uint32_t root =
-        has_root(*op) ? static_cast<std::uint32_t>(event.peer) : OTF2_COLLECTIVE_ROOT_NONE;
     writer_.collective(event.thread, event.begin_ns,
-                       {*op, writer_.comm_of(raw(*member.world), event.comm), root, event.bytes});
+                       {*op, writer_.comm_of(raw(*member.world), event.comm), *root, event.bytes});
   }
 
   void add_message(const Member& member, const wire::Event& event) {
     if (!storage::sends(event) && !storage::receives(event)) return;
-    if (ranks_of_world_ == 0 || !is_rank(event.peer) || event.comm == wire::kNoComm) {
+    const auto peer = event.comm == wire::kNoComm
+                          ? std::nullopt
+                          : place_of(member, event, members_of(member, event.comm));
+    if (!peer) {
       ++messages_left_out_;
       return;
     }
-    const Otf2Writer::Message message{static_cast<std::uint32_t>(event.peer),
-                                      writer_.comm_of(raw(*member.world), event.comm),
+    const Otf2Writer::Message message{*peer, writer_.comm_of(raw(*member.world), event.comm),
                                       static_cast<std::uint32_t>(event.tag), event.bytes};
     if (storage::sends(event)) {
       ++exported_.messages;
@@ -187,8 +204,24 @@ class Exporter {
     }
   }
 
-  bool is_rank(std::int32_t peer) const {
-    return peer >= 0 && static_cast<std::size_t>(peer) < ranks_of_world_;
+  /// Null: not known, or MPI_COMM_WORLD or MPI_COMM_SELF.
+  const KnownMembers* members_of(const Member& member, CommId comm) {
+    if (!member.world) return nullptr;
+    if (comm == last_comm_) return last_members_;
+    last_comm_ = comm;
+    last_members_ = comms_.members(*member.world, comm);
+    return last_members_;
+  }
+
+  /// The rank in the communicator of the event's peer. If the members are not known, they are the
+  /// ranks of the world.
+  std::optional<std::uint32_t> place_of(const Member& member, const wire::Event& event,
+                                        const KnownMembers* members) const {
+    if (event.peer < 0 || static_cast<std::size_t>(event.peer) >= ranks_of_world_) return {};
+    const auto peer = static_cast<std::uint32_t>(event.peer);
+    if (event.comm == wire::kCommSelf) return 0;
+    if (members == nullptr) return peer;
+    return member.rank ? members->place_of(peer, raw(*member.rank)) : std::nullopt;
   }
 
   void add_remarks() {
@@ -198,9 +231,11 @@ class Exporter {
     add(collectives_left_out_,
         " collective calls have only Enter and Leave: the members of their communicator or their"
         " root are not in the trace");
+    add(inter_left_out_,
+        " collective calls have only Enter and Leave: they are on intercommunicators");
     add(messages_left_out_,
-        " sends or receives have no record: the trace lacks their communicator, or the number of"
-        " ranks");
+        " sends or receives have no record: the trace lacks their communicator, the other rank, or"
+        " the number of ranks");
     add(sampled_, " calls stand for several calls each, because their function was sampled");
     add(writer_.cut(),
         " calls overlap another call of their thread without being in it; they are"
@@ -212,8 +247,12 @@ class Exporter {
   Exported exported_;
   std::vector<Member> members_;                          // By location.
   std::map<WorldId, std::vector<std::uint64_t>> ranks_;  // Locations by rank.
-  std::size_t ranks_of_world_ = 0;                       // Of the process that is being written.
-  std::uint64_t collectives_left_out_ = 0, messages_left_out_ = 0, sampled_ = 0;
+  KnownComms comms_;
+  std::size_t ranks_of_world_ = 0;  // Of the process that is being written.
+  CommId last_comm_ = wire::kNoComm;
+  const KnownMembers* last_members_ = nullptr;  // Of `last_comm_`, in the world of that process.
+  std::uint64_t collectives_left_out_ = 0, inter_left_out_ = 0, messages_left_out_ = 0;
+  std::uint64_t sampled_ = 0;
 };
 
 Result<void> make_room(const std::string& folder, bool overwrite) {
@@ -250,7 +289,8 @@ Result<Exported> write_otf2(storage::RunFile& run, const std::string& folder, bo
   Result<Exported> exported = unexpected(Code::kInternal, "");
   {
     Otf2Writer writer(folder);
-    exported = writer.ok() ? Exporter(run, writer).write() : unexpected(writer.result().error());
+    Exporter exporter(run, writer);
+    exported = writer.ok() ? exporter.write() : unexpected(writer.result().error());
     if (auto closed = writer.close(); exported && !closed) exported = unexpected(closed.error());
   }
   if (!exported) static_cast<void>(make_room(folder, true));

@@ -3,15 +3,18 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "exports/otf2_writer_internal.h"
+#include "wire/chunk.h"
 
 namespace xylem::exports {
 namespace {
 
-constexpr OTF2_GroupRef kGroupOfRanks = 0, kGroupSelf = 1, kFirstGroupOfWorld = 2;
-constexpr CommId kCommWorld{0}, kCommSelf{1};
+using wire::kCommSelf;
+using wire::kCommWorld;
 
 OTF2_FlushType flush(void*, OTF2_FileType, OTF2_LocationRef, void*, bool) { return OTF2_FLUSH; }
 // Without a function for the end of a flush, no record says that a buffer was written.
@@ -264,40 +267,65 @@ void Otf2Writer::define_locations() {
   }
 }
 
-void Otf2Writer::define_comms() {
+OTF2_GroupRef Otf2Writer::define_group(OTF2_GroupType type,
+                                       const std::vector<std::uint64_t>& ranks) {
   const OTF2_StringRef none = string("");
-  std::vector<std::uint64_t> ranks;
-  std::map<std::uint32_t, OTF2_GroupRef> groups;  // By world.
-  std::vector<std::vector<std::uint64_t>> members;
-  for (const auto& [world, locations] : worlds_) {
-    groups[world] = kFirstGroupOfWorld + static_cast<OTF2_GroupRef>(members.size());
-    std::vector<std::uint64_t>& of = members.emplace_back();
-    for (std::size_t i = 0; i < locations.size(); ++i) of.push_back(ranks.size() + i);
-    ranks.insert(ranks.end(), locations.begin(), locations.end());
+  check(OTF2_GlobalDefWriter_WriteGroup(definitions_, groups_, none, type, OTF2_PARADIGM_MPI,
+                                        OTF2_GROUP_FLAG_NONE,
+                                        static_cast<std::uint32_t>(ranks.size()), ranks.data()));
+  return groups_++;
+}
+
+void Otf2Writer::define_comms() {
+  std::map<std::uint32_t, WorldGroups> groups;  // By world.
+  std::vector<std::uint64_t> locations;         // All ranks, world by world.
+  for (const auto& [world, of] : worlds_) {
+    groups[world].first_rank = locations.size();
+    locations.insert(locations.end(), of.begin(), of.end());
   }
-  const auto write = [&](OTF2_GroupRef group, OTF2_GroupType type,
-                         const std::vector<std::uint64_t>& of) {
-    check(OTF2_GlobalDefWriter_WriteGroup(definitions_, group, none, type, OTF2_PARADIGM_MPI,
-                                          OTF2_GROUP_FLAG_NONE,
-                                          static_cast<std::uint32_t>(of.size()), of.data()));
-  };
-  write(kGroupOfRanks, OTF2_GROUP_TYPE_COMM_LOCATIONS, ranks);
-  write(kGroupSelf, OTF2_GROUP_TYPE_COMM_SELF, {});
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    write(kFirstGroupOfWorld + static_cast<OTF2_GroupRef>(i), OTF2_GROUP_TYPE_COMM_GROUP,
-          members[i]);
+  define_group(OTF2_GROUP_TYPE_COMM_LOCATIONS, locations);
+  const OTF2_GroupRef self = define_group(OTF2_GROUP_TYPE_COMM_SELF, {});
+  for (const auto& [world, of] : worlds_) {
+    std::vector<std::uint64_t> ranks(of.size());
+    std::iota(ranks.begin(), ranks.end(), groups[world].first_rank);
+    groups[world].all = define_group(OTF2_GROUP_TYPE_COMM_GROUP, ranks);
+    groups[world].self = self;
   }
   for (OTF2_CommRef ref = 0; ref < comms_.size(); ++ref) {
-    const auto& [world, comm] = comms_[ref];
-    std::string name = comm == kCommWorld  ? "MPI_COMM_WORLD"
-                       : comm == kCommSelf ? "MPI_COMM_SELF"
-                                           : "communicator " + std::to_string(raw(comm));
-    if (worlds_.size() > 1) name += " of world " + std::to_string(world);
-    const OTF2_StringRef written = string(name);
-    check(OTF2_GlobalDefWriter_WriteComm(definitions_, ref, written,
-                                         comm == kCommSelf ? kGroupSelf : groups[world],
-                                         OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE));
+    define_comm(ref, groups[comms_[ref].first]);
   }
+}
+
+std::string Otf2Writer::name_of(std::uint32_t world, CommId comm) const {
+  const std::string* const given = known_ == nullptr ? nullptr : known_->name(WorldId{world}, comm);
+  std::string name = given != nullptr     ? *given
+                     : comm == kCommWorld ? "MPI_COMM_WORLD"
+                     : comm == kCommSelf  ? "MPI_COMM_SELF"
+                                          : "communicator " + std::to_string(raw(comm));
+  return worlds_.size() > 1 ? name + " of world " + std::to_string(world) : name;
+}
+
+void Otf2Writer::define_comm(OTF2_CommRef ref, const WorldGroups& groups) {
+  const auto [world, comm] = comms_[ref];
+  const KnownMembers* const members =
+      known_ == nullptr ? nullptr : known_->members(WorldId{world}, comm);
+  const auto group_of = [&](std::span<const std::uint32_t> of) {
+    std::vector<std::uint64_t> ranks;
+    for (const std::uint32_t rank : of) ranks.push_back(groups.first_rank + rank);
+    return define_group(OTF2_GROUP_TYPE_COMM_GROUP, ranks);
+  };
+  const OTF2_StringRef name = string(name_of(world, comm));
+  if (members != nullptr && members->is_inter()) {
+    const OTF2_GroupRef first = group_of(members->first), second = group_of(members->second);
+    check(OTF2_GlobalDefWriter_WriteInterComm(definitions_, ref, name, first, second,
+                                              OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE));
+    return;
+  }
+  const OTF2_GroupRef group = comm == kCommSelf    ? groups.self
+                              : members != nullptr ? group_of(members->first)
+                                                   : groups.all;
+  check(OTF2_GlobalDefWriter_WriteComm(definitions_, ref, name, group, OTF2_UNDEFINED_COMM,
+                                       OTF2_COMM_FLAG_NONE));
 }
 
 Result<void> Otf2Writer::close() {

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "exports/known_comms_internal.h"
 #include "storage/call_roles.h"
 
 namespace xylem::exports {
@@ -33,7 +34,7 @@ class Otf2Writer {
     bool is_mpi;
   };
   struct Message {
-    std::uint32_t peer = 0;  ///< Rank of the world.
+    std::uint32_t peer = 0;  ///< Rank in the communicator.
     OTF2_CommRef comm = 0;
     std::uint32_t tag = 0;
     std::uint64_t bytes = 0;
@@ -42,7 +43,7 @@ class Otf2Writer {
   struct Collective {
     OTF2_CollectiveOp op{};
     OTF2_CommRef comm = 0;
-    std::uint32_t root = 0;  ///< Rank of the world, or OTF2_COLLECTIVE_ROOT_NONE.
+    std::uint32_t root = 0;  ///< Rank in the communicator, or OTF2_COLLECTIVE_ROOT_NONE.
     std::uint64_t bytes = 0;
   };
 
@@ -70,6 +71,9 @@ class Otf2Writer {
   /// The newest call of the thread, which begins at `at`, is a collective.
   void collective(ThreadIndex index, Nanos at, const Collective& collective);
 
+  /// Names and members of communicators. If the members are not known, they are the ranks of the
+  /// world. Borrowed until close().
+  void set_comms(const KnownComms& comms) { known_ = &comms; }
   OTF2_CommRef comm_of(std::uint32_t world, CommId comm);
   void define_world(std::uint32_t world, const std::vector<std::uint64_t>& locations);
 
@@ -103,6 +107,11 @@ class Otf2Writer {
   struct Process {
     std::string name, host;
   };
+  /// What communicators of a world use that are defined with it.
+  struct WorldGroups {
+    OTF2_GroupRef all = 0, self = 0;
+    std::uint64_t first_rank = 0;  ///< Place of rank 0 in the group of all ranks of all worlds.
+  };
   void check(OTF2_ErrorCode code);
   static OTF2_ErrorCode keep_error(void* writer, const char* file, std::uint64_t line,
                                    const char* function, OTF2_ErrorCode code, const char* format,
@@ -118,6 +127,10 @@ class Otf2Writer {
   OTF2_StringRef string(const std::string& text);
   void define_locations();
   void define_comms();
+  void define_comm(OTF2_CommRef ref, const WorldGroups& groups);
+  std::string name_of(std::uint32_t world, CommId comm) const;
+  /// A new group of ranks, which are places in the group of all ranks.
+  OTF2_GroupRef define_group(OTF2_GroupType type, const std::vector<std::uint64_t>& ranks);
 
   std::string folder_;
   OTF2_Archive* archive_ = nullptr;
@@ -131,6 +144,8 @@ class Otf2Writer {
   std::vector<Location> locations_;
   std::map<std::string, OTF2_RegionRef> regions_;
   std::vector<std::pair<std::uint32_t, CommId>> comms_;  // World and communicator, by reference.
+  const KnownComms* known_ = nullptr;
+  OTF2_GroupRef groups_ = 0;
   std::map<std::pair<std::uint32_t, CommId>, OTF2_CommRef> comm_refs_;
   std::map<std::uint32_t, std::vector<std::uint64_t>> worlds_;  // Locations by rank.
   std::map<std::string, OTF2_StringRef> strings_;

@@ -30,6 +30,10 @@ constexpr std::int32_t kNoPeer = -1;
 constexpr std::int32_t kNoTag = -2147483647 - 1;
 constexpr CommId kNoComm{0xffffffff};
 
+constexpr CommId kCommWorld{0};
+/// MPI_COMM_SELF: the same id on all ranks, but each one is alone.
+constexpr CommId kCommSelf{1};
+
 /// A stored event. It has the fields of a capture::Record, but its times count from the run's
 /// start. `kind` is a RecordKind.
 struct Event {

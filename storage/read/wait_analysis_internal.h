@@ -25,9 +25,8 @@ constexpr std::uint64_t kSurelyBuffered = 1024;
 /// After this number of events, or of calls in flight, waits are followed to their causes.
 constexpr std::size_t kWaitBatch = 1u << 16;
 
-constexpr CommId kCommWorld{0};
-/// MPI_COMM_SELF: the same id on all ranks, but each one is alone.
-constexpr CommId kCommSelf{1};
+using wire::kCommSelf;
+using wire::kCommWorld;
 
 /// Threads of a hostile file may have any number.
 inline ThreadOf thread_of(ProcessIndex process, ThreadIndex thread) {

@@ -5,6 +5,7 @@ import collections
 import csv
 import json
 import re
+import shlex
 import subprocess
 import unittest
 
@@ -94,12 +95,46 @@ class Export(WholeSystemTest):
         halves = store.rows("SELECT count(sent_ns) AS sent, count(received_ns) AS received FROM message")[0]
         self.assertEqual((records["MPI_SEND"], records["MPI_RECV"]), (halves["sent"], halves["received"]))
         names = ", ".join(f"'{name}'" for name in COLLECTIVES)
-        collectives = store.value(f"SELECT count(*) FROM event WHERE comm = 0 AND function IN ({names})")
+        collectives = store.value("SELECT count(*) FROM event AS e WHERE (SELECT kind <> 'inter' FROM communicator AS c"
+                                  f" WHERE c.world = e.world AND c.id = e.comm) AND function IN ({names})")
         self.assertGreater(collectives, 0)
         self.assertEqual((records["MPI_COLLECTIVE_BEGIN"], records["MPI_COLLECTIVE_END"]), (collectives, collectives))
+        self.check_peers(store, printed.stdout)
         definitions = subprocess.run(["otf2-print", "-G", folder / "traces.otf2"], capture_output=True, text=True, timeout=300)
         self.assertIn("MPI_COMM_WORLD", definitions.stdout)
         self.assertEqual(len(re.findall(r"^LOCATION_GROUP ", definitions.stdout, re.MULTILINE)), 4)
+
+    def check_peers(self, store, printed):
+        """otf2-print finds the process of a peer in the group of the communicator: it is the one that the store names."""
+        for record, end, time in (("MPI_SEND", "Receiver", "sent_ns"), ("MPI_RECV", "Sender", "received_ns")):
+            found = re.findall(rf'^{record} .*{end}: \d+ \("[^"]*" <(\d+)>\), Communicator: "([^"]*)" <\d+>, Tag: (\d+), Length: (\d+)',
+                               printed, re.MULTILINE)
+            peer = {"Receiver": "destination", "Sender": "source"}[end]
+            expected = store.rows(f"SELECT {peer} AS peer, CASE comm WHEN 0 THEN 'MPI_COMM_WORLD' WHEN 1 THEN 'MPI_COMM_SELF' ELSE"
+                                  f" 'communicator ' || comm END AS name, tag, bytes FROM message WHERE {time} IS NOT NULL")
+            self.assertEqual(collections.Counter((int(process), name, int(tag), int(size)) for process, name, tag, size in found),
+                             collections.Counter(tuple(row.values()) for row in expected))
+
+    def test_otf2_has_the_members_and_names_of_communicators_of_two_worlds(self):
+        ranks = 6
+        job = shlex.join(map(str, mpirun("openmpi", ranks, "communicators")))
+        store = self.run_job(["bash", "-c", f"{job} && {job}"], "--detail", "trace")
+        folder = self.folder / "two.otf2"
+        self.export(store, "--otf2", folder)
+        done = subprocess.run(["otf2-print", "-G", folder / "traces.otf2"], capture_output=True, text=True, timeout=300)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(re.findall(r"^GROUP .*Type: COMM_SELF", done.stdout, re.MULTILINE)), 1)
+        groups = {number: [int(rank) for rank in re.findall(r'(\d+) \("', members)] for number, members in
+                  re.findall(r"^GROUP +(\d+) .*Type: COMM_GROUP.* Members?: (.*)$", done.stdout, re.MULTILINE)}
+        comms = re.findall(r'^COMM .*Name: "(.*) of world (\d)" .*Group: "" <(\d+)>', done.stdout, re.MULTILINE)
+        self.assertGreater(len(comms), 20)
+        self.assertLessEqual({("the second copy", "0"), ("the second copy", "1"), ("MPI_COMM_WORLD", "1")}, {comm[:2] for comm in comms})
+        for name, world, group in comms:
+            members = store.rows(f"SELECT m.rank FROM communicator_member AS m JOIN communicator AS c USING (world, id) WHERE world = {world}"
+                                 f" AND '{name}' IN (c.name, 'communicator ' || id) ORDER BY m.place")
+            # Places in the group of all ranks, world by world.
+            known = [row["rank"] for row in members] or range(ranks)
+            self.assertEqual(groups[group], [rank + ranks * int(world) for rank in known], (name, world))
 
     def test_outputs_are_not_replaced_and_profiles_are_refused(self):
         store = self.traced()

@@ -332,6 +332,94 @@ TEST_F(ExportTest, Otf2HasWhatTheTraceKnows) {
   EXPECT_TRUE(std::filesystem::exists(folder + "/traces.otf2"));
 }
 
+TEST_F(ExportTest, Otf2HasCollectivesOnCommunicatorsWhoseMembersAreAllKnown) {
+  if (!has_otf2()) return;
+  put_ranks(3);
+  constexpr CommId kPair{77}, kPart{78}, kInter{79};
+  for (const std::uint32_t rank : {0u, 1u}) {
+    wire::ProcessRow row = process_row(1, rank, 1, 3);
+    auto& definitions = row.definitions;
+    definitions.communicators = {{kPair, CommId{0}, 1, wire::CommunicatorKind::kIntra, 2, 0},
+                                 {kPart, CommId{0}, 2, wire::CommunicatorKind::kIntra, 3, 0},
+                                 {kInter, std::nullopt, 3, wire::CommunicatorKind::kInter, 1, 1}};
+    // The pair has the ranks in the opposite order. Of the third member of the other one nothing is
+    // known.
+    definitions.members = {{1, 1 - rank, false}, {2, rank, false}, {3, 0, rank == 1}};
+    definitions.names = {{kPair, "pair"}};
+    put(storage::registration_packet(rank, {row}, 1));
+  }
+  const auto bcast_on = [](CommId comm, Nanos begin) {
+    wire::Event event = call(FunctionId{3}, begin, begin + 100);
+    event.comm = comm;
+    event.peer = 1;
+    return event;
+  };
+  auto crossing = message(call(kSend, 9000, 9100), wire::kEventSend, 1, 0);
+  crossing.comm = kInter;
+  auto inside = message(call(kSend, 9200, 9300), wire::kEventSend, 0, 0);
+  inside.comm = kInter;
+  put(chunk_packet(0, 1, 0,
+                   {bcast_on(kPair, 1000), bcast_on(kPart, 2000), bcast_on(kInter, 3000),
+                    bcast_on(CommId{1}, 4000), bcast_on(CommId{0}, 5000), crossing, inside}));
+  const auto exported = write_otf2(run(), folder_.file("otf2"), false);
+  ASSERT_TRUE(exported) << exported.error().message;
+  EXPECT_EQ(exported->collectives, 3u) << "on the pair, on MPI_COMM_SELF, and on MPI_COMM_WORLD";
+  EXPECT_EQ(exported->messages, 1u) << "a rank of the same group is no peer";
+  EXPECT_THAT(exported->remarks,
+              ElementsAre(HasSubstr("1 collective calls have only Enter and Leave: the members"),
+                          HasSubstr("1 collective calls have only Enter and Leave: they are on"),
+                          HasSubstr("1 sends or receives have no record")));
+}
+
+TEST_F(ExportTest, MembersThatContradictEachOtherAreNotKnown) {
+  if (!has_otf2()) return;
+  constexpr std::uint64_t kTwoAtOnePlace = 1, kOneAtTwoPlaces = 2, kNoRankOfTheWorld = 3;
+  put_ranks(3);
+  wire::ProcessRow row = process_row(1, 0, 1, 3);
+  auto& definitions = row.definitions;
+  for (const std::uint64_t group : {kTwoAtOnePlace, kOneAtTwoPlaces, kNoRankOfTheWorld}) {
+    definitions.communicators.push_back({CommId{static_cast<std::uint32_t>(70 + group)}, CommId{0},
+                                         group, wire::CommunicatorKind::kIntra, 2, 0});
+  }
+  definitions.members = {{kTwoAtOnePlace, 0, false},
+                         {kTwoAtOnePlace, 1, false},
+                         {kOneAtTwoPlaces, 0, false},
+                         {kOneAtTwoPlaces, 1, false},
+                         {kNoRankOfTheWorld, 0, false}};
+  put(storage::registration_packet(0, {row}, 1));
+  row = process_row(1, 1, 1, 3);
+  row.definitions.members = {{kTwoAtOnePlace, 1, false}, {kNoRankOfTheWorld, 1, false}};
+  put(storage::registration_packet(1, {row}, 1));
+  std::vector<wire::Event> events;
+  for (const std::uint32_t comm : {71u, 72u, 73u}) {
+    events.push_back(call(FunctionId{3}, 1000 * comm, 1000 * comm + 1));
+    events.back().comm = CommId{comm};
+    events.back().peer = 0;
+  }
+  put(chunk_packet(0, 1, 0, events));
+  ASSERT_TRUE(store_->commit());
+  storage::change_file(path_,
+                       "UPDATE comm_member SET rank = 3 WHERE members = 3 AND rank = 1;"
+                       "UPDATE comm SET size = 1 << 40 WHERE id = 71");
+  const auto exported = write_otf2(run(), folder_.file("otf2"), false);
+  ASSERT_TRUE(exported) << exported.error().message;
+  EXPECT_EQ(exported->collectives, 0u);
+  EXPECT_THAT(exported->remarks, ElementsAre(HasSubstr("3 collective calls have only Enter")));
+}
+
+TEST_F(ExportTest, Otf2OfAFileWithoutCommunicatorsHasThoseOfMpi) {
+  if (!has_otf2()) return;
+  put_messages();
+  ASSERT_TRUE(store_->commit());
+  store_.reset();
+  storage::change_file(path_, storage::back_to(18));
+  run_ = std::move(*storage::RunFile::open(path_));
+  const auto exported = write_otf2(*run_, folder_.file("otf2"), false);
+  ASSERT_TRUE(exported) << exported.error().message;
+  EXPECT_EQ(exported->collectives, 2u);
+  EXPECT_EQ(exported->messages, 4u);
+}
+
 TEST_F(ExportTest, AnArchiveIsReplacedOnlyWhenThisIsWanted) {
   if (!has_otf2()) return;
   put_messages();

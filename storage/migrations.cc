@@ -321,12 +321,21 @@ ALTER TABLE process ADD COLUMN lost_definitions INTEGER NOT NULL DEFAULT 0;
 )sql");
 }
 
-constexpr std::array<Migration, 19> kMigrations = {
+/// Version 20. The processor of a host, and the processors that a process may use.
+void add_processors(Connection& file) {
+  file.execute(R"sql(
+ALTER TABLE host ADD COLUMN processor TEXT;
+ALTER TABLE host ADD COLUMN frequency_hz INTEGER;
+ALTER TABLE process ADD COLUMN processors TEXT;
+)sql");
+}
+
+constexpr std::array<Migration, 20> kMigrations = {
     make_first_tables,        add_notices,         add_lost_messages,    add_succession,
     add_closed_counts,        add_history_of_tree, add_clock_of_process, add_services,
     add_reason_of_node,       add_summaries,       add_alerts,           add_streams,
     add_index_of_host_values, add_given_up_calls,  add_unwatched_ranks,  add_subject_of_alert,
-    add_calls_under_way,      drop_summaries,      add_communicators};
+    add_calls_under_way,      drop_summaries,      add_communicators,    add_processors};
 
 }  // namespace
 

@@ -25,7 +25,8 @@ struct View {
 constexpr std::array kViews = {
     View{"rank", R"sql(
   SELECT p.world, p.rank, h.name AS host, p.pid, p.program, p.mpi_library, p.leaf, p.lane,
-         p.first_ns, p.last_ns, p.ended, p.clock, p.since_ns, p.until_ns, p.threads
+         p.first_ns, p.last_ns, p.ended, p.clock, p.since_ns, p.until_ns, p.threads,
+         p.processors
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL)sql"},
 
     View{"communicator", R"sql(

@@ -45,6 +45,7 @@ void write(const ProcessRow& row, schema::ProcessRow::Builder out) {
   out.setProgram(text(row.program));
   if (!row.clock.empty()) out.setClock(text(row.clock));
   if (!row.unwatched.empty()) out.setUnwatched(text(row.unwatched));
+  if (!row.processors.empty()) out.setProcessors(text(row.processors));
   if (row.definitions != Definitions{})
     internal::write_definitions(row.definitions, out.initDefinitions());
 }
@@ -101,6 +102,7 @@ ProcessRow read(schema::ProcessRow::Reader in, std::size_t size) {
   row.program = text(in.getProgram());
   row.clock = text(in.getClock());
   row.unwatched = text(in.getUnwatched());
+  row.processors = text(in.getProcessors());
   if (in.hasDefinitions()) {
     require(row.initialised, "a process without a world has definitions");
     row.definitions = internal::read_definitions(in.getDefinitions(), size);
@@ -146,6 +148,8 @@ Registration read(schema::Registration::Reader in, std::size_t size) {
   const auto layouts = in.getLayouts();
   value.layouts.reserve(checked_count(layouts, kLayoutWords, size));
   for (const auto row : layouts) value.layouts.push_back(read(row, size));
+  value.processor = text(in.getProcessor());
+  value.frequency_hz = in.getFrequencyHz();
   return value;
 }
 
@@ -172,6 +176,8 @@ Bytes encode(const Registration& registration) {
         for (const ProcessRow& row : registration.processes) write(row, processes[i++]);
         if (!registration.services.empty()) write(registration.services, out);
         if (!registration.layouts.empty()) write(registration.layouts, out);
+        if (!registration.processor.empty()) out.setProcessor(text(registration.processor));
+        out.setFrequencyHz(registration.frequency_hz);
       });
 }
 

@@ -42,6 +42,8 @@ struct ProcessRow {
   /// Why the process is not recorded, worded as part of a sentence; empty if the process is
   /// recorded.
   std::string unwatched{};
+  /// The processors on which the process may run, as in "0-3,8"; empty if they are not known.
+  std::string processors{};
   /// New definitions of the process. They need a process that is initialised.
   Definitions definitions{};
   bool operator==(const ProcessRow&) const = default;
@@ -55,6 +57,9 @@ struct Registration {
   std::vector<ProcessRow> processes;
   std::vector<ServiceRow> services{};   ///< The services that may take samples on this leaf's host.
   std::vector<SeriesLayout> layouts{};  ///< Meaning of the numbers in these services' samples.
+  std::string processor{};  ///< Model of the host's processor; empty: not known, or not told here.
+  std::uint64_t frequency_hz =
+      0;  ///< Frequency of the host's processor; 0: not known, or not told here.
   bool operator==(const Registration&) const = default;
 };
 

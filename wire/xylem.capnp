@@ -348,6 +348,7 @@ struct ProcessRow {
   clock @7 :Text;                # describes the clock of its times, for people; empty: run's clock
   unwatched @8 :Text;            # why the process is not recorded; empty: it is recorded
   definitions @9 :Definitions;   # null: no new ones
+  processors @10 :Text;          # where it may run, as in "0-3,8"; empty: not known
 }
 
 struct Definitions {
@@ -401,6 +402,8 @@ struct Registration {
   processes @2 :List(ProcessRow);
   services @3 :List(ServiceRow);
   layouts @4 :List(SeriesLayout);
+  processor @5 :Text;            # model of the host's processor; empty: not known, or not told here
+  frequencyHz @6 :UInt64;        # its frequency; 0: not known, or not told here
 }
 
 struct ServiceRow {

@@ -323,9 +323,13 @@ void Agent::on_readable(int fd, Nanos now) {
 
 // ---- end ----
 
+Nanos Agent::patience_for_ends() const {
+  return collector_.are_all_ending() ? options_.exit_patience : options_.finish_patience;
+}
+
 bool Agent::wants_to_end(Nanos now) const {
   const std::size_t living = collector_.living();
-  if (finish_at_ != 0) return living == 0 || now >= finish_at_ + options_.finish_patience;
+  if (finish_at_ != 0) return living == 0 || now >= finish_at_ + patience_for_ends();
   if (living != 0) return false;
   return now >= quiet_since_ + (processes_seen_ == 0 ? options_.first_linger : options_.linger);
 }
@@ -404,7 +408,7 @@ void Agent::schedule(Nanos now) {
   const bool waits_for_ends = measures && finish_at_ != 0;
   const std::array dues = {next_drain_ == 0 ? now : next_drain_, delivery_.next_due(),
                            host_watch_.next_due(), measures ? services_.next_due() : 0,
-                           waits_for_ends ? finish_at_ + options_.finish_patience : 0};
+                           waits_for_ends ? finish_at_ + patience_for_ends() : 0};
   Nanos first = dues[0];
   for (const Nanos due : dues) {
     if (due != 0) first = std::min(first, due);

@@ -76,6 +76,9 @@ struct AgentOptions {
   Nanos first_linger = 30 * kSecond;
   /// After the end of the run, maximum wait for processes that are still alive.
   Nanos finish_patience = 2 * kSecond;
+  /// The same if all of them have called MPI_Finalize, so that they are about to end. On a busy
+  /// host, a process with a large memory takes seconds to end.
+  Nanos exit_patience = 10 * kSecond;
   /// Maximum time without a link to a parent or to the front end. Then the agent ends, and
   /// undelivered data is lost.
   Nanos orphan_limit = 60 * kSecond;
@@ -156,6 +159,7 @@ class Agent final : public overlay::Node {
 
   // End.
   void advance_life(Nanos now);
+  Nanos patience_for_ends() const;
   bool wants_to_end(Nanos now) const;
   void on_source_closed(Nanos now);
   void deliver_last(Nanos now);

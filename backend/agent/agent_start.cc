@@ -16,6 +16,7 @@
 
 #include "backend/agent/run_folder.h"
 #include "backend/host/network_rate.h"
+#include "backend/host/processor.h"
 #include "base/run_contract.h"
 #include "base/this_host.h"
 
@@ -57,7 +58,7 @@ void set_stay(Stay stay, AgentOptions& options) {
       // for. But a process that got the same signal as this agent may be about to end.
       options.linger = 0;
       options.first_linger = 0;
-      options.finish_patience = 300 * kMillisecond;
+      options.finish_patience = options.exit_patience = 300 * kMillisecond;
       // The processes fill no rings, so once a second is enough.
       options.idle_interval = 1 * kSecond;
       return;
@@ -103,7 +104,8 @@ AgentOptions agent_options(const AgentStart& start, std::vector<wire::Address> f
     }
     return std::nullopt;
   };
-  options.collector.host = start.host;
+  options.collector.registrations.host = start.host;
+  options.collector.registrations.processor = read_processor();
   options.services.host = start.host;
   options.services.folder = start.folder;
   options.services.clock = monotonic_now;

@@ -18,7 +18,7 @@ Collector::Collector(CollectorOptions options, Journal& journal)
       clock_(journal.clock_memo()),
       packets_(journal, options_.full_pause),
       records_(options_.clock, options_.read_pair, tick_clock_of(journal.clock_memo())),
-      registrations_(options_.host, packets_, processes_),
+      registrations_(options_.registrations, packets_, processes_),
       silence_(processes_, options_.is_stopped),
       windows_(packets_, records_, silence_, processes_, options_.window_bytes),
       chunks_(packets_, records_, processes_, options_.chunk_age),
@@ -143,6 +143,14 @@ bool Collector::seal_last(Nanos now) { return windows_.seal_last(begin(now, true
 std::size_t Collector::living() const {
   return static_cast<std::size_t>(std::count_if(
       processes_.begin(), processes_.end(), [](const auto& entry) { return !entry.second.ended; }));
+}
+
+bool Collector::are_all_ending() const {
+  return std::all_of(processes_.begin(), processes_.end(), [](const auto& entry) {
+    const capture::ProcessState state = entry.second.segment.state();
+    return entry.second.ended || state == capture::ProcessState::kFinalized ||
+           state == capture::ProcessState::kExited;
+  });
 }
 
 bool Collector::is_anybody_starting(Nanos now) const {

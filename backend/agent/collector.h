@@ -48,7 +48,7 @@
 namespace xylem::backend {
 
 struct CollectorOptions {
-  std::string host;  ///< The host's displayed name, sent with every registration.
+  RegistrationOptions registrations{};
   /// How long a record waits for its chunk, from the drain that first found it.
   Nanos chunk_age = 100 * kMillisecond;
   /// Approximate maximum number of records that a drain reads (about 20 ms of work), so that
@@ -152,6 +152,8 @@ class Collector {
   std::size_t processes() const noexcept { return processes_.size(); }
   /// Number of processes that have not ended.
   std::size_t living() const;
+  /// True if MPI_Finalize has returned in all processes that have not ended.
+  bool are_all_ending() const;
   /// True when all rings are empty and all records that were read are journalled.
   bool is_idle() const;
 

@@ -23,7 +23,8 @@ std::uint64_t hash_of(const std::vector<wire::FunctionRow>& table) {
 bool RegistrationWriter::announce(const Drain& drain) {
   while (!unwatched_.empty()) {
     wire::Registration registration;
-    registration.host = host_;
+    registration.host = options_.host;
+    add_processor(registration);
     registration.processes.push_back(unwatched_.back());
     if (!write(registration, drain)) return false;
     processes_.note_finished(unwatched_.back().lane);
@@ -39,15 +40,20 @@ bool RegistrationWriter::announce(const Drain& drain) {
 
 wire::Registration RegistrationWriter::registration_of(const WatchedProcess& process) const {
   wire::Registration registration;
-  registration.host = host_;
+  registration.host = options_.host;
   registration.processes.push_back(process.segment.describe());
   registration.processes.front().lane = process.lane;
   return registration;
 }
 
+void RegistrationWriter::add_processor(wire::Registration& registration) const {
+  registration.processor = options_.processor.model;
+  registration.frequency_hz = options_.processor.frequency_hz;
+}
+
 bool RegistrationWriter::announce(WatchedProcess& process, const Drain& drain) {
   wire::Registration registration = registration_of(process);
-  const wire::ProcessRow& row = registration.processes.front();
+  wire::ProcessRow& row = registration.processes.front();
   std::uint64_t table = 0;
   bool has_functions = process.announced_functions;
   if (!process.announced_functions) {
@@ -61,6 +67,8 @@ bool RegistrationWriter::announce(WatchedProcess& process, const Drain& drain) {
     return true;
   }
 
+  add_processor(registration);
+  row.processors = options_.allowed_processors(row.pid);
   if (!write(registration, drain)) return false;
   process.announced_functions = has_functions;
   if (!registration.functions.empty()) tables_.insert(table);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,9 +14,21 @@
 #include "backend/agent/drain.h"
 #include "backend/agent/packet_writer.h"
 #include "backend/agent/watched_process.h"
+#include "backend/host/processor.h"
 #include "wire/registration.h"
 
 namespace xylem::backend {
+
+/// What registrations say of the host.
+struct RegistrationOptions {
+  std::string host;  ///< The host's displayed name, sent with every registration.
+  Processor processor{};
+  /// Returns the processors on which a process may run, see backend/host/processor.h. Called each
+  /// time the process is announced.
+  std::function<std::string(std::uint32_t pid)> allowed_processors = [](std::uint32_t pid) {
+    return backend::allowed_processors(pid);
+  };
+};
 
 /// Announces each process when it registers, and again when its rank or its functions become known.
 /// If several processes have the same function table, each worker journals the table once. A
@@ -23,8 +36,9 @@ namespace xylem::backend {
 /// thread-safe. Borrows its arguments.
 class RegistrationWriter {
  public:
-  RegistrationWriter(std::string host, PacketWriter& packets, WatchedProcesses& processes)
-      : host_(std::move(host)), packets_(packets), processes_(processes) {}
+  RegistrationWriter(RegistrationOptions options, PacketWriter& packets,
+                     WatchedProcesses& processes)
+      : options_(std::move(options)), packets_(packets), processes_(processes) {}
 
   /// Adds a process that cannot be watched (row.unwatched). The process is announced, then
   /// finished.
@@ -41,11 +55,12 @@ class RegistrationWriter {
  private:
   bool announce(WatchedProcess& process, const Drain& drain);
   bool announce_definitions(WatchedProcess& process, const Drain& drain);
+  void add_processor(wire::Registration& registration) const;
   wire::Registration registration_of(const WatchedProcess& process) const;
   bool has_room_for_definitions();
   bool write(const wire::Registration& registration, const Drain& drain);
 
-  std::string host_;
+  RegistrationOptions options_;
   PacketWriter& packets_;
   WatchedProcesses& processes_;
   std::vector<wire::ProcessRow> unwatched_;  // Not announced yet.

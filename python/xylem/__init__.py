@@ -14,28 +14,39 @@
 docs/storage-schema.md describes the tables and their columns. The package needs only the standard library, and for the tables
 of DECODED libxylem-sqlite.so, which is installed with xylem. arrays() needs numpy; frame() needs pandas.
 
-The file is opened for reading only. A run may be used by one thread at a time.
+The file is opened for reading only. Only the thread that has opened a run may use it.
 """
 
+import collections
 import contextlib
 import os
 import pathlib
 import shutil
 import sqlite3
 import sys
+import time
 import urllib.parse
 
 __all__ = ["Error", "Row", "Rows", "Run", "open"]
 
 APPLICATION_ID = 0x78796C6D  # "xylm", in the header of each run's file.
-SCHEMA = 19  # The newest schema that this package knows.
+SCHEMA = 20  # The newest schema that this package knows.
 # The tables that libxylem-sqlite.so computes from the events in the file.
 DECODED = ("event", "completion", "message", "wait_state", "wait_coverage")
 ROWS_AT_ONCE = 65536
+CREATION_PATIENCE_S = 1.0  # A run's file is made within milliseconds.
 
 
 class Error(Exception):
     """A file that cannot be read, a query that SQLite refuses, or a part of xylem that is missing."""
+
+
+class MissingExtension(Error):
+    """Why libxylem-sqlite.so is not loaded. Run keeps it for the queries that need it."""
+
+
+# What the module sqlite3 raises: SQLite's errors, several statements at once, an integer of more than 64 bits.
+SQL_ERRORS = (sqlite3.Error, sqlite3.Warning, OverflowError)
 
 
 class Row(sqlite3.Row):
@@ -48,16 +59,22 @@ class Row(sqlite3.Row):
 class Rows:
     """The rows of an answer, in order. They are read from the file while you iterate, and only once."""
 
-    def __init__(self, cursor, columns):
+    def __init__(self, path, cursor):
+        self._path = path
         self._cursor = cursor
-        self.columns = columns  # The names of the columns, in order.
+        self.columns = [column for column, *_ in cursor.description or ()]  # The names of the columns, in order.
+        twice = [name for name, number in collections.Counter(self.columns).items() if number > 1]
+        if twice:
+            raise Error(f"{path}: two columns of the answer have the name {twice[0]!r}; give one another name with AS")
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        with _sql_errors():
+        try:
             return next(self._cursor)
+        except SQL_ERRORS as error:
+            raise Error(f"{self._path}: {error}") from error
 
     def value(self):
         """The only value of an answer with one row and one column. Raises ValueError for any other answer."""
@@ -67,12 +84,13 @@ class Rows:
         return rows[0][0]
 
     def arrays(self):
-        """{column: one-dimensional numpy array} of the rows that are left. Integers are int64, and stay exact. A column with NULL
-        is a numpy.ma.MaskedArray, in which NULL is masked. Needs about 8 bytes for each value."""
+        """{column: one-dimensional numpy array} of the rows that are left. Integers are int64, reals float64, all else is object. A
+        column with integers and reals is float64. A column with NULL is a numpy.ma.MaskedArray, in which NULL is masked. The result
+        takes about 8 bytes for each value, making it twice as much."""
         numpy = _optional("numpy", "arrays()")
         parts = [_Column(numpy) for _ in self.columns]
         while True:
-            with _sql_errors():
+            with _sql_errors(self._path):
                 rows = self._cursor.fetchmany(ROWS_AT_ONCE)
             if not rows:
                 return {name: part.array() for name, part in zip(self.columns, parts)}
@@ -80,7 +98,7 @@ class Rows:
                 part.add(values)
 
     def frame(self):
-        """A pandas.DataFrame of the rows that are left. Integers are exact, also in columns with NULL: these have the type Int64."""
+        """A pandas.DataFrame of the rows that are left. Columns of integers with NULL have the type Int64, so they stay exact."""
         pandas = _optional("pandas", "frame()")
         return pandas.DataFrame({name: _series(pandas, array) for name, array in self.arrays().items()}, columns=self.columns)
 
@@ -93,31 +111,46 @@ class Run:
         """Raises Error if there is no such file, if it is not a run's, or if a newer xylem has written it."""
         self._no_extension = ""  # Why the tables of DECODED cannot be read.
         self.path = pathlib.Path(path)
-        if not self.path.is_file():
-            raise Error(f"{self.path}: there is no such file")
-        with _sql_errors(self.path):
-            self._database = _connect(self.path)
+        self._database = _connect(self.path)
         try:
-            with _sql_errors(self.path):
-                self._check()
+            self._check()
+            _load_extension(self._database)
+        except MissingExtension as error:
+            self._no_extension = f" ({error})"
         except BaseException:
             self.close()
             raise
-        try:
-            _load_extension(self._database)
-        except Error as error:
-            self._no_extension = f" ({error})"
         self._database.row_factory = Row
         # A program may give its processes and communicators names that are not UTF-8.
         self._database.text_factory = lambda text: sys.intern(text.decode(errors="surrogateescape"))
 
+    def _pragma(self, name):
+        with _sql_errors(self.path):
+            return self._database.execute(f"PRAGMA {name}").fetchone()[0]
+
     def _check(self):
-        application, = self._database.execute("PRAGMA application_id").fetchone()
-        if application != APPLICATION_ID:
+        deadline = time.monotonic() + CREATION_PATIENCE_S
+        while self._is_being_made():
+            if time.monotonic() > deadline:
+                raise Error(f"{self.path}: this is not the file of a xylem run, or it is not complete yet")
+            time.sleep(0.01)
+        if self._pragma("application_id") != APPLICATION_ID:
             raise Error(f"{self.path}: this is not the file of a xylem run")
-        version, = self._database.execute("PRAGMA user_version").fetchone()
-        if version > SCHEMA:
+        version = self._pragma("user_version")
+        if not 0 < version <= SCHEMA:
             raise Error(f"{self.path}: a newer xylem has written this file: it has schema {version}, and this package knows {SCHEMA}")
+
+    def _is_being_made(self):
+        """Whether it has no tables yet, or not the row of the run."""
+        version = self._pragma("user_version")
+        if version == 0:
+            rows = "SELECT count(*) FROM sqlite_master"
+        elif version <= SCHEMA and self._pragma("application_id") == APPLICATION_ID:
+            rows = "SELECT count(*) FROM run"
+        else:
+            return False
+        with _sql_errors(self.path):
+            return self._database.execute(rows).fetchone()[0] == 0
 
     def __enter__(self):
         return self
@@ -136,7 +169,7 @@ class Run:
 
     def tables(self):
         """The names of all tables and views, sorted."""
-        stored = self.query("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'")
+        stored = self.query("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'")
         return sorted([row["name"] for row in stored] + ([] if self._no_extension else list(DECODED)))
 
     def table(self, name):
@@ -149,7 +182,7 @@ class Run:
 
     def query(self, sql, parameters=()):
         """The rows of one SQL statement. `parameters` are a sequence for `?`, or a dict for `:name`. Raises Error, here or while
-        the rows are read, if SQLite refuses it or if the file is damaged."""
+        the rows are read, if SQLite refuses it, if two columns have the same name, or if the file is damaged."""
         try:
             with _sql_errors(self.path):
                 cursor = self._database.execute(sql, parameters)
@@ -157,7 +190,7 @@ class Run:
             if str(error).endswith(tuple(f"no such table: {name}" for name in DECODED)):
                 raise Error(f"{error}{self._no_extension}") from error
             raise
-        return Rows(cursor, [column for column, *_ in cursor.description or ()])
+        return Rows(self.path, cursor)
 
     def events(self, *, world=None, rank=None, thread=None, function=None, begin_ns=None, end_ns=None):
         """The recorded calls, by the begin of the call, with the columns of the table `event`. Without arguments: of all ranks and the
@@ -178,7 +211,7 @@ class Run:
         """with run.snapshot(): all queries inside see the run at the same moment. Only useful while the run is in progress."""
         self.query("BEGIN")
         try:
-            self.query("SELECT 1 FROM sqlite_schema LIMIT 1").value()  # The first read decides which moment it is.
+            self.query("SELECT 1 FROM sqlite_master LIMIT 1").value()  # The first read decides which moment it is.
             yield self
         finally:
             self.query("ROLLBACK")
@@ -224,7 +257,11 @@ def _series(pandas, array):
         return array
     if array.dtype == "int64":
         return pandas.arrays.IntegerArray(array.data, mask)
-    return array.filled(None if array.dtype == object else float("nan"))
+    if array.dtype != object:
+        return array.filled(float("nan"))
+    values = array.data.copy()
+    values[mask] = None
+    return values
 
 
 def _optional(name, user):
@@ -236,29 +273,42 @@ def _optional(name, user):
 
 def _connect(path):
     uri = f"file:{urllib.parse.quote(str(path.absolute()))}?mode=ro"
+    try:
+        if not path.is_file():
+            raise Error(f"{path}: there is no such file")
+        try:
+            return _try_connect(uri)
+        except sqlite3.OperationalError as error:
+            # A read-only folder has no place for the index of the log. If there is a log, it must not be ignored.
+            is_read_only = "unable to open database file" in str(error) or "readonly" in str(error)
+            log = pathlib.Path(f"{path}-wal")
+            if not is_read_only or log.exists() and log.stat().st_size > 0:
+                raise
+            return _try_connect(f"{uri}&immutable=1")
+    except (OSError, *SQL_ERRORS) as error:
+        raise Error(f"{path}: {error}") from error
+
+
+def _try_connect(uri):
     database = sqlite3.connect(uri, uri=True, isolation_level=None)
     try:
-        database.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
-        return database
-    except sqlite3.OperationalError:
+        database.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    except BaseException:
         database.close()
-        # A read-only folder has no place for the index of the log. If there is a log, it must not be ignored.
-        log = pathlib.Path(f"{path}-wal")
-        if log.exists() and log.stat().st_size > 0:
-            raise
-        return sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None)
+        raise
+    return database
 
 
 def _load_extension(database):
     """The tables of events, messages and waits."""
     if not hasattr(database, "enable_load_extension"):
-        raise Error("the sqlite3 of this Python cannot load extensions; that of Debian's /usr/bin/python3 can")
+        raise MissingExtension("the sqlite3 of this Python cannot load extensions; that of Debian's /usr/bin/python3 can")
     extension = _extension()
     database.enable_load_extension(True)
     try:
         database.load_extension(str(extension))
     except sqlite3.OperationalError as error:
-        raise Error(f"{extension}: it cannot be loaded: {error}") from error
+        raise MissingExtension(f"{extension}: it cannot be loaded: {error}") from error
     finally:
         database.enable_load_extension(False)
 
@@ -273,12 +323,12 @@ def _extension():
     for place in places:
         if place.is_file():
             return place
-    raise Error(f"{name} is missing; put the xylem that it belongs to into PATH; looked for " + " and ".join(map(str, places)))
+    raise MissingExtension(f"{name} is missing; put the xylem that it belongs to into PATH; looked for " + " and ".join(map(str, places)))
 
 
 @contextlib.contextmanager
-def _sql_errors(path=None):
+def _sql_errors(path):
     try:
         yield
-    except sqlite3.Error as error:
-        raise Error(f"{path}: {error}" if path else str(error)) from error
+    except SQL_ERRORS as error:
+        raise Error(f"{path}: {error}") from error

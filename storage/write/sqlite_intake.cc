@@ -61,6 +61,9 @@ SqliteIntake::RegistrationStatements::RegistrationStatements(Connection& c)
     : host(c,
            "INSERT INTO host(leaf, name) VALUES(?,?) ON CONFLICT(leaf) DO UPDATE SET"
            " name = excluded.name WHERE excluded.name <> ''"),
+      processor(c,
+                "UPDATE host SET processor = coalesce(nullif(?2, ''), processor),"
+                " frequency_hz = coalesce(nullif(?3, 0), frequency_hz) WHERE leaf = ?1"),
       function_name(c, "SELECT name FROM function WHERE id = ?"),
       function(c, "INSERT INTO function(id, name, class) VALUES(?,?,?)"),
       has_windows(c, "SELECT 1 FROM function_sum WHERE function = ? LIMIT 1"),
@@ -78,7 +81,8 @@ SqliteIntake::RegistrationStatements::RegistrationStatements(Connection& c)
               "UPDATE process SET pid = ?2, program = coalesce(nullif(?3, ''), program),"
               " mpi_library = coalesce(nullif(?4, ''), mpi_library),"
               " clock = coalesce(nullif(?5, ''), clock),"
-              " unwatched = coalesce(nullif(?6, ''), unwatched) WHERE id = ?1"),
+              " unwatched = coalesce(nullif(?6, ''), unwatched),"
+              " processors = coalesce(nullif(?7, ''), processors) WHERE id = ?1"),
       initialised(c, "UPDATE process SET world = ?2, rank = ?3 WHERE id = ?1") {}
 
 SqliteIntake::LossStatements::LossStatements(Connection& c)
@@ -165,6 +169,9 @@ void SqliteIntake::store_content(const wire::Packet& packet, const Content& cont
 
 void SqliteIntake::store_registration(LeafId leaf, const wire::Registration& registration) {
   registration_.host.run(leaf, registration.host);
+  if (!registration.processor.empty() || registration.frequency_hz != 0) {
+    registration_.processor.run(leaf, registration.processor, registration.frequency_hz);
+  }
   for (const wire::FunctionRow& row : registration.functions) store_function(leaf, row);
   for (const wire::ProcessRow& row : registration.processes) store_process(leaf, row);
   series_.put_names(leaf, registration);
@@ -201,7 +208,7 @@ void SqliteIntake::add_function(FunctionKey key, const wire::FunctionRow& row) {
 void SqliteIntake::store_process(LeafId leaf, const wire::ProcessRow& row) {
   const ProcessKey process = process_of(leaf, row.lane);
   registration_.process.run(process, row.pid, row.program, row.mpi_library, row.clock,
-                            row.unwatched);
+                            row.unwatched, row.processors);
   if (!row.initialised) return;
   const std::span<const std::byte> key = std::as_bytes(std::span(row.world_key));
   std::int64_t world = 0;

@@ -253,7 +253,7 @@ void drain(benchmark::State& state, MakeScript make, bool chunks, const std::str
   std::vector<Rank> ranks = make_ranks(make);
   Nanos now = kStart;
   CollectorOptions options;
-  options.host = "bench";
+  options.registrations.host = "bench";
   options.clock = [&now] { return now; };
   options.read_pair = [&now] { return TickPair{Rank::ticks(now), now, 30}; };
   Collector collector(options, journal);

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import unittest
@@ -178,6 +179,25 @@ class ServicesTest(WholeSystemTest):
         self.write("services.toml", "[service.host]\n")
         printed = self.xylem("run", "--config", "services.toml", "--print-config")
         self.assertIn("[service.host]\ninterval = \"1s\"\n", printed.stdout)
+
+
+class Processors(WholeSystemTest):
+    def test_the_record_has_the_processor_of_the_host_and_those_of_each_rank(self):
+        allowed = sorted(os.sched_getaffinity(0))
+        expected = [str(allowed[rank % len(allowed)]) for rank in range(2)]
+        info = pathlib.Path("/proc/cpuinfo").read_text()
+        model = re.search(r"^model name\s*: (.*?)\s*$", info, re.MULTILINE)
+        for library, variable in (("openmpi", "OMPI_COMM_WORLD_RANK"), ("mpich", "PMI_RANK")):
+            with self.subTest(library):
+                *launcher, program, calls, threads, seed, prefix = mpirun(library, 2, "count_calls", 100, 1, 7, self.folder / "own")
+                bound = f'set -- {" ".join(expected)}; shift ${variable}; exec taskset -c $1 {program} {calls} {threads} {seed} {prefix}'
+                store = self.run_job([*launcher, "sh", "-c", bound], name=f"{library}.db")
+                ranks = store.rows("SELECT rank, processors FROM rank ORDER BY rank")
+                self.assertEqual(ranks, [{"rank": rank, "processors": expected[rank]} for rank in range(2)])
+                host, = store.rows("SELECT processor, frequency_hz FROM host")
+                self.assertEqual(host["processor"], model and model[1])
+                if "cpu MHz" in info:
+                    self.assertGreater(host["frequency_hz"], 100_000_000)
 
 
 if __name__ == "__main__":

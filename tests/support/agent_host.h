@@ -48,7 +48,7 @@ class AgentHost {
     options.front_end = {wire::Address{"10.0.0.1", 4711, "", ""}};
     options.host.name = "host";
     options.host.host_key = "folder:1";
-    options.collector.host = "host";
+    options.collector.registrations.host = "host";
     options.collector.clock = [this] { return network.now + reads_later + tick * ++looks; };
     network.link_status.clock_known = true;
     network.link_status.offset_ns = 12'345;

@@ -278,6 +278,14 @@ Registration sample_registration_of_definitions() {
   return registration;
 }
 
+Registration sample_registration_of_processors() {
+  Registration registration = sample_registration();
+  registration.processes.back().processors = "0-3,8";
+  registration.processor = "AMD EPYC 9R14";
+  registration.frequency_hz = 3'700'000'000;
+  return registration;
+}
+
 Registration sample_registration_of_services() {
   return {"node12",
           {},

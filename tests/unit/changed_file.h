@@ -26,6 +26,13 @@ inline std::string back_to(int version) {
     const char* taken_back;
   };
   constexpr Step kSteps[] = {
+      {20,
+       "DROP VIEW rank; ALTER TABLE host DROP COLUMN processor;"
+       "ALTER TABLE host DROP COLUMN frequency_hz; ALTER TABLE process DROP COLUMN processors;"
+       "CREATE VIEW rank AS SELECT p.world, p.rank, h.name AS host, p.pid, p.program,"
+       " p.mpi_library, p.leaf, p.lane, p.first_ns, p.last_ns, p.ended, p.clock, p.since_ns,"
+       " p.until_ns, p.threads"
+       " FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL;"},
       {19,
        "DROP VIEW communicator; DROP VIEW communicator_member; DROP VIEW communicator_neighbor;"
        "DROP TABLE comm; DROP TABLE comm_member; DROP TABLE comm_name; DROP TABLE comm_dimension;"

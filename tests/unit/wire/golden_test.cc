@@ -64,6 +64,10 @@ TEST(Golden, EveryPayloadIsReadAsItWasMeant) {
   ASSERT_TRUE(definitions) << definitions.error().message;
   EXPECT_EQ(*definitions, testing::sample_registration_of_definitions());
 
+  const auto processors = decode_registration(golden("registration_of_processors"));
+  ASSERT_TRUE(processors) << processors.error().message;
+  EXPECT_EQ(*processors, testing::sample_registration_of_processors());
+
   const auto series = decode_series(golden("series"));
   ASSERT_TRUE(series) << series.error().message;
   EXPECT_EQ(encode(*series), encode(testing::sample_series()));
@@ -113,6 +117,7 @@ bool write_golden(const std::filesystem::path& folder) {
   good = write("registration", encode(testing::sample_registration())) && good;
   good =
       write("registration_of_definitions", encode(testing::sample_registration_of_definitions())) &&
+      write("registration_of_processors", encode(testing::sample_registration_of_processors())) &&
       write("registration_of_services", encode(testing::sample_registration_of_services())) && good;
   good = write("series", encode(testing::sample_series())) && good;
   good = write("tombstone", encode(testing::sample_tombstone())) && good;

@@ -432,6 +432,35 @@ TEST_F(AgentTest, EndsAsSoonAsItsPatienceIsOverHoweverSeldomItLooks) {
   }
 }
 
+TEST_F(AgentTest, WaitsLongerForProcessesThatHaveFinalizedMpi) {
+  for (const bool ends : {false, true}) {
+    AgentHost host;
+    host.options.finish_patience = 300 * kMillisecond;
+    host.options.exit_patience = 4 * kSecond;
+    HandMadeSegment& process = host.add_process();
+    host.start();
+    host.talk();
+    process.header().state = capture::ProcessState::kFinalized;
+    host.acknowledge();
+    host.control.finish = true;
+    host.control.version = 2;
+    host.deliver(host.control);
+    const Nanos told_at = host.network.now;
+    if (ends) {
+      host.pass(2 * kSecond);
+      EXPECT_FALSE(host.network.stopped) << "the process is about to end";
+      host.end_process(Lane{1});
+    }
+    host.run_to_the_end();
+    EXPECT_EQ(host.network.stopped, 0);
+    EXPECT_EQ(add_up(host.root).accounts.at(Lane{1}).ended, ends);
+    if (!ends) {
+      EXPECT_GE(host.network.now, told_at + host.options.exit_patience);
+    }
+    EXPECT_LE(host.network.now, told_at + host.options.exit_patience + 200 * kMillisecond);
+  }
+}
+
 TEST_F(AgentTest, GivesUpAfterAMinuteWithoutAFrontEnd) {
   AgentHost host;
   HandMadeSegment& process = host.add_process();

@@ -94,7 +94,7 @@ TEST_F(WritersTest, APacketThatAPredecessorWroteIsNotListedAgain) {
 }
 
 TEST_F(WritersTest, ProcessesAreAnnouncedOnceAndAgainWithTheirRank) {
-  RegistrationWriter writer("host", packets_, processes_);
+  RegistrationWriter writer({.host = "host"}, packets_, processes_);
   EXPECT_TRUE(writer.announce(drain()));
   EXPECT_TRUE(writer.announce(drain()));
   ASSERT_EQ(registrations().size(), 2u);
@@ -105,8 +105,27 @@ TEST_F(WritersTest, ProcessesAreAnnouncedOnceAndAgainWithTheirRank) {
   EXPECT_TRUE(registrations()[2].processes[0].initialised);
 }
 
+TEST_F(WritersTest, RegistrationsHaveTheProcessorOfTheHostAndThoseOfTheProcess) {
+  std::string allowed = "0-3";
+  RegistrationWriter writer({.host = "host",
+                             .processor = {"a model", 2'000'000'000},
+                             .allowed_processors = [&](std::uint32_t) { return allowed; }},
+                            packets_, processes_);
+  EXPECT_TRUE(writer.announce(drain()));
+  allowed = "2";  // The launcher, or the MPI, has bound the process since.
+  first_.enter_world(0, 2);
+  EXPECT_TRUE(writer.announce(drain()));
+  ASSERT_EQ(registrations().size(), 3u);
+  for (const wire::Registration& found : registrations()) {
+    EXPECT_EQ(found.processor, "a model");
+    EXPECT_EQ(found.frequency_hz, 2'000'000'000u);
+  }
+  EXPECT_EQ(registrations()[0].processes[0].processors, "0-3");
+  EXPECT_EQ(registrations()[2].processes[0].processors, "2");
+}
+
 TEST_F(WritersTest, ASharedFunctionTableIsJournalledOnce) {
-  RegistrationWriter writer("host", packets_, processes_);
+  RegistrationWriter writer({.host = "host"}, packets_, processes_);
   EXPECT_TRUE(writer.announce(drain()));
   ASSERT_EQ(registrations().size(), 2u);
   EXPECT_FALSE(registrations()[0].functions.empty());
@@ -114,7 +133,7 @@ TEST_F(WritersTest, ASharedFunctionTableIsJournalledOnce) {
 }
 
 TEST_F(WritersTest, DefinitionsAreAnnouncedOnceWithTheRowOfTheirProcess) {
-  RegistrationWriter writer("host", packets_, processes_);
+  RegistrationWriter writer({.host = "host"}, packets_, processes_);
   first_.define(capture::DefinitionKind::kMember, capture::MemberDefinition{7, 0, 0});
   EXPECT_TRUE(writer.announce(drain()));
   for (const wire::Registration& found : registrations())
@@ -133,12 +152,12 @@ TEST_F(WritersTest, DefinitionsAreAnnouncedOnceWithTheRowOfTheirProcess) {
 TEST_F(WritersTest, ASuccessorReadsOnlyDefinitionsThatAreNotJournalled) {
   enter_world();
   first_.define(capture::DefinitionKind::kMember, capture::MemberDefinition{7, 0, 0});
-  EXPECT_TRUE(RegistrationWriter("host", packets_, processes_).announce(drain()));
+  EXPECT_TRUE(RegistrationWriter({.host = "host"}, packets_, processes_).announce(drain()));
   first_.define(capture::DefinitionKind::kMember, capture::MemberDefinition{8, 0, 0});
   WatchedProcesses again;
   again.add(WatchedProcess(Lane{1}, first_.view(), 0));
   for (auto& [lane, process] : again) process.announced = process.announced_world = true;
-  EXPECT_TRUE(RegistrationWriter("host", packets_, again).announce(drain()));
+  EXPECT_TRUE(RegistrationWriter({.host = "host"}, packets_, again).announce(drain()));
   ASSERT_EQ(registrations().size(), 2u);
   ASSERT_EQ(registrations()[1].processes[0].definitions.members.size(), 1u);
   EXPECT_EQ(registrations()[1].processes[0].definitions.members[0].group, 8u);
@@ -147,7 +166,7 @@ TEST_F(WritersTest, ASuccessorReadsOnlyDefinitionsThatAreNotJournalled) {
 TEST_F(WritersTest, DefinitionsThatHadNoRoomAreCounted) {
   enter_world();
   first_.header().definitions.dropped.store(5);
-  RegistrationWriter writer("host", packets_, processes_);
+  RegistrationWriter writer({.host = "host"}, packets_, processes_);
   EXPECT_TRUE(writer.announce(drain()));
   EXPECT_TRUE(writer.announce(drain()));
   ASSERT_EQ(registrations().size(), 1u);
@@ -159,7 +178,7 @@ TEST_F(WritersTest, ADamagedLogOfDefinitionsIsLeftOutAndCounted) {
   first_.define(capture::DefinitionKind::kMember, capture::MemberDefinition{7, 0, 0});
   first_.define(capture::DefinitionKind::kMember, std::uint64_t{~std::uint64_t{0}});
   first_.header().definitions.head.fetch_sub(8);  // The second entry is cut off.
-  RegistrationWriter writer("host", packets_, processes_);
+  RegistrationWriter writer({.host = "host"}, packets_, processes_);
   EXPECT_TRUE(writer.announce(drain()));
   EXPECT_TRUE(writer.announce(drain()));
   std::uint64_t lost = 0, members = 0;
@@ -174,7 +193,7 @@ TEST_F(WritersTest, ADamagedLogOfDefinitionsIsLeftOutAndCounted) {
 
 TEST_F(WritersTest, DefinitionsOfALivingProcessDoNotFillTheJournal) {
   enter_world();
-  RegistrationWriter writer("host", packets_, processes_);
+  RegistrationWriter writer({.host = "host"}, packets_, processes_);
   const auto define = [&] {
     for (std::uint64_t group = 0; group < 300; ++group)
       first_.define(capture::DefinitionKind::kMember, capture::MemberDefinition{group, 0, 0});
@@ -193,7 +212,7 @@ TEST_F(WritersTest, DefinitionsOfALivingProcessDoNotFillTheJournal) {
 }
 
 TEST_F(WritersTest, AFunctionTableThatAFullJournalRefusedIsJournalledLater) {
-  RegistrationWriter writer("host", packets_, processes_);
+  RegistrationWriter writer({.host = "host"}, packets_, processes_);
   for (const std::size_t bytes : {4000, 1}) {
     Draft filler = draft_of(0, bytes);
     filler.packet.id.stream = wire::kRegistrationStream;  // These are never given up.
@@ -211,7 +230,7 @@ TEST_F(WritersTest, AFunctionTableThatAFullJournalRefusedIsJournalledLater) {
 }
 
 TEST_F(WritersTest, AProcessThatCannotBeWatchedIsAnnouncedAndFinished) {
-  RegistrationWriter writer("host", packets_, processes_);
+  RegistrationWriter writer({.host = "host"}, packets_, processes_);
   wire::ProcessRow row;
   row.lane = Lane{3};
   row.unwatched = "no shared memory";

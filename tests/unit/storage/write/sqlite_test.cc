@@ -109,6 +109,35 @@ TEST_F(SqliteStoreTest, KeepsARowForEachFactOfAHost) {
             "7 250 idle 0.25, 7 250 memory 3.5, 7 500 idle 0.5");
 }
 
+TEST_F(SqliteStoreTest, KeepsTheProcessorsThatWereToldLast) {
+  auto store = make_store({path_});
+  wire::Registration registration;
+  registration.host = "node7";
+  registration.processes = {process_row(1, 0), process_row(2, 1)};
+  registration.processes[0].processors = "0-3";
+  registration.processor = "a model";
+  registration.frequency_hz = 2'000'000'000;
+  const auto put = [&](std::uint64_t wave) {
+    return store->put(
+        wire::Packet({wire::kRegistrationStream, kLeafLane, wave, wave + 1, IntervalSet::of(7)},
+                     wire::encode(registration)));
+  };
+  ASSERT_TRUE(put(0));
+  registration.processes[0].processors = "2";
+  ASSERT_TRUE(put(1));
+  // Registrations of other services of the agent say nothing about them.
+  registration.processes[0].processors.clear();
+  registration.processor.clear();
+  registration.frequency_hz = 0;
+  ASSERT_TRUE(put(2));
+  ASSERT_TRUE(store->commit());
+  EXPECT_EQ(ask(path_, "SELECT processor || ' ' || frequency_hz FROM host"), "a model 2000000000");
+  EXPECT_EQ(ask(path_,
+                "SELECT group_concat(coalesce(processors, 'unknown'), ', ')"
+                " FROM (SELECT * FROM rank ORDER BY rank)"),
+            "2, unknown");
+}
+
 // The rank of the first row did not know the size. The larger size is right.
 TEST_F(SqliteStoreTest, TellsOfARankThatIsNotWatchedOnceThoughItKnewNoSize) {
   auto store = make_store({path_});

@@ -28,6 +28,11 @@ class Install(WholeSystemTest):
         shell = subprocess.run(["sqlite3", "run.db", "-cmd", f".load {prefix}/lib/xylem/libxylem-sqlite.so",
                                 "SELECT sum(calls) FROM event"], cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(shell.stdout.strip(), str(Own(own, 2).total()), shell.stderr)
+        # The Python package finds the extension beside it.
+        script = "import xylem; print(sum(event['calls'] for event in xylem.open('run.db').events()))"
+        python = subprocess.run(["/usr/bin/python3", "-c", script], cwd=self.folder, capture_output=True, text=True,
+                                env=environment(PYTHONPATH=str(prefix / "lib/xylem/python"), PATH="/usr/bin:/bin"))
+        self.assertEqual(python.stdout.strip(), str(Own(own, 2).total()), python.stderr)
 
 
 if __name__ == "__main__":

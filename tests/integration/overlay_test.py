@@ -109,12 +109,16 @@ class OverlayWatchesItself(EmulatedClusterTest):
         self.assert_nothing_on_any_host()
 
     def test_watch_prints_again_until_the_run_ends(self):
-        watch = subprocess.Popen([XYLEM, "tree", self.jobs.store.path, "--watch", "200ms", "--csv"],
-                                 env=environment(), text=True, stdout=subprocess.PIPE)
+        printed = self.folder / "watch.csv"
+        with printed.open("w") as out:
+            watch = subprocess.Popen([XYLEM, "tree", self.jobs.store.path, "--watch", "200ms", "--csv"],
+                                     env=environment(), stdout=out)
+        self.addCleanup(watch.wait)
+        self.addCleanup(watch.kill)
+        wait_until(lambda: printed.read_text().count("id,role,host") > 1, "two trees are printed while the run is in progress")
         self.jobs.stop()
-        out, _ = watch.communicate(timeout=DEADLINE)
-        self.assertEqual(watch.returncode, 0)
-        self.assertGreater(out.count("id,role,host"), 1)
+        self.assertEqual(watch.wait(timeout=DEADLINE), 0)
+        out = printed.read_text()
         self.assertNotIn(",attached,", out[out.rindex("id,role,host"):])
 
 

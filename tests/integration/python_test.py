@@ -19,10 +19,10 @@ class Python(WholeSystemTest):
         """A run with messages of all kinds, communicators with names, and three threads in each rank."""
         return self.run_job_once(mpirun("openmpi", 4, "messages", 1, 30, 3, 10), "--detail", "trace", name="traced.db")
 
-    def python(self, script, *arguments, code=0, **more):
-        """Runs a script as a user does: with the package, and with xylem in PATH."""
+    def python(self, script, *arguments, code=0, before=(), **more):
+        """Runs a script as a user does: with the package, and with xylem in PATH. `before` is a command that runs it."""
         env = environment(PYTHONPATH=str(PACKAGE), PATH=f"{BUILD}/bin:{os.environ['PATH']}", **more)
-        done = subprocess.run([PYTHON, "-c", script, *map(str, arguments)], env=env, cwd=self.folder,
+        done = subprocess.run([*before, PYTHON, "-c", script, *map(str, arguments)], env=env, cwd=self.folder,
                               capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, code, done.stderr)
         return done
@@ -38,14 +38,13 @@ class Python(WholeSystemTest):
         store = self.traced()
         tables = self.answer("""
 with xylem.open(sys.argv[1]) as run:
-    print(json.dumps({name: [len(run.table(name).columns), sum(1 for _ in run.table(name))] for name in run.tables()}))
+    print(json.dumps({name: [run.table(name).columns, sum(1 for _ in run.table(name))] for name in run.tables()}))
 """, store.path)
         self.assertLessEqual({"event", "completion", "message", "wait_state", "wait_coverage", "account", "communicator"}, tables.keys())
         for name, (columns, rows) in tables.items():
             with self.subTest(name):
                 self.assertEqual(rows, store.value(f'SELECT count(*) FROM "{name}"'))
-                first = store.rows(f'SELECT * FROM "{name}" LIMIT 1')
-                self.assertEqual(columns, len(first[0]) if first else columns)
+                self.assertEqual(columns, [row["name"] for row in store.rows(f'PRAGMA table_info("{name}")')])
         self.assertGreater(tables["event"][1], 1000)
 
     def test_events_are_those_of_the_query_in_the_order_of_time(self):
@@ -74,6 +73,7 @@ arrays, frame = run.events().arrays(), run.events().frame()
 none = run.events(rank=99).arrays()
 mixed = run.query("SELECT 1 AS a, 'x' AS b, x'0102' AS c UNION ALL SELECT NULL, NULL, NULL UNION ALL SELECT 2.5, 'y', x'0304'")
 mixed = mixed.arrays()
+texts = run.query("SELECT 'x' AS a, x'01' AS b UNION ALL SELECT NULL, NULL").frame()
 large = run.query("SELECT 9007199254740993 AS a UNION ALL SELECT NULL")
 print(json.dumps({
     "types": {name: [str(array.dtype), isinstance(array, numpy.ma.MaskedArray)] for name, array in arrays.items()},
@@ -82,6 +82,7 @@ print(json.dumps({
     "comms_of_frame": sorted(int(comm) for comm in frame["comm"].dropna().unique()),
     "unknown_peers": [int(arrays["peer"].mask.sum()), int(frame["peer"].isna().sum())],
     "bytes": int(arrays["bytes"].sum()), "length": len(frame), "none": [len(array) for array in none.values()],
+    "texts": [list(texts["a"]), [blob and str(blob) for blob in texts["b"]]],
     "large": int(large.frame()["a"][0]), "mixed": [mixed["a"].filled(-1).tolist(), mixed["b"].filled("-").tolist(), [str(blob) for blob in mixed["c"].filled(b"")]],
 }))""", store.path)
         self.assertEqual(got["types"]["begin_ns"], ["int64", False])
@@ -96,6 +97,7 @@ print(json.dumps({
         self.assertEqual(got["bytes"], store.value("SELECT sum(bytes) FROM event"))
         self.assertEqual(got["length"], store.value("SELECT count(*) FROM event"))
         self.assertEqual(set(got["none"]), {0})
+        self.assertEqual(got["texts"], [["x", None], [str(b"\1"), None]])
         self.assertEqual(got["large"], 9007199254740993)  # No double has this value.
         self.assertEqual(got["mixed"], [[1.0, -1.0, 2.5], ["x", "-", "y"], [str(b"\1\2"), str(b""), str(b"\3\4")]])
 
@@ -108,13 +110,21 @@ print(json.dumps({
         self.python("import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('PRAGMA user_version = 1000')", newer)
         text = self.folder / "text.db"
         text.write_text("not a database, but longer than its header would be: " + "x" * 200)
+        empty = self.folder / "empty.db"
+        empty.touch()
+        unfinished = self.folder / "unfinished.db"
+        unfinished.write_bytes(pathlib.Path(store.path).read_bytes())
+        self.python("import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute('DELETE FROM run'); d.commit()", unfinished)
         opened = "xylem.open(sys.argv[1])"
         for path, words in ((self.folder / "none.db", "there is no such file"), (other, "not the file of a xylem run"),
-                            (newer, "a newer xylem has written this file"), (text, "file is not a database")):
+                            (newer, "a newer xylem has written this file"), (text, "file is not a database"),
+                            (empty, "not complete yet"), (unfinished, "not complete yet")):
             self.assertRegex(self.refusal(opened, path), f"^xylem.Error: {re.escape(str(path))}: .*{words}")
         self.assertIn("there is no table 'nothing'", self.refusal(f"{opened}.table('nothing')", store.path))
         self.assertIn("readonly", self.refusal(f"{opened}.query('DELETE FROM run')", store.path))
         self.assertIn("no such column: rnk", self.refusal(f"{opened}.query('SELECT rnk FROM event')", store.path))
+        for sql in ("SELECT 1 AS a, 2 AS a", "SELECT 1; SELECT 2", "SELECT 1 WHERE 1 = ?', [1 << 64])#"):
+            self.assertRegex(self.refusal(f"{opened}.query('{sql}')", store.path), r"^xylem.Error: .*(two columns|one statement|too large)")
         self.assertIn("ValueError", self.refusal(f"{opened}.query('SELECT 1 UNION SELECT 2').value()", store.path))
         hidden = "sys.modules['numpy'] = sys.modules['pandas'] = None\n"
         self.assertIn("arrays() needs the package numpy (Debian: python3-numpy)",
@@ -131,14 +141,20 @@ print(json.dumps({
             self.assertRegex(self.refusal(opened + use, store.path),
                              r"no (such )?table:? .*\(libxylem-sqlite.so is missing; put the xylem that it belongs to into PATH")
 
-    def test_a_file_in_a_folder_that_cannot_be_written(self):
+    def test_a_file_on_a_medium_that_cannot_be_written(self):
         folder = self.folder / "read only & odd?name#"
         folder.mkdir()
         copy = folder / "run.db"
         copy.write_bytes(pathlib.Path(self.traced().path).read_bytes())
-        folder.chmod(0o500)
-        self.addCleanup(folder.chmod, 0o700)
-        self.assertEqual(self.answer("print(xylem.open(sys.argv[1]).query('SELECT count(*) FROM rank').value())", copy), 4)
+        # Such a file needs an index beside it.
+        self.python("import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('PRAGMA journal_mode = WAL').fetchone())", copy)
+        for name in ("run.db-wal", "run.db-shm"):
+            (folder / name).unlink(missing_ok=True)
+        mounted = ["unshare", "--mount", "bash", "-c", 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"', folder]
+        count = "print(xylem.open(sys.argv[1]).query('SELECT count(*) FROM rank').value())"
+        self.assertEqual(self.answer(count, copy, before=mounted), 4)
+        (folder / "run.db-wal").write_text("what is in the log must not be ignored")
+        self.assertIn("unable to open database file", self.refusal(count, copy, before=mounted))
 
     def test_a_run_in_progress_is_read_at_one_moment(self):
         store = self.folder / "live.db"
@@ -168,9 +184,9 @@ with xylem.open(sys.argv[1]) as run:
         self.assertGreater(after, before)
         self.assertIsNone(ended)
 
-    def test_the_notebook_runs_and_names_the_slow_rank(self):
-        store = self.run_job(mpirun("openmpi", 4, "slow_rank", 2), "--detail", "trace")
-        done = self.python("""
+    def notebook(self, store):
+        """What the cells of the notebook print for a run."""
+        return self.python("""
 import sys, nbformat
 from nbclient import NotebookClient
 notebook = nbformat.read(sys.argv[1], as_version=4)
@@ -180,11 +196,19 @@ NotebookClient(notebook, timeout=300).execute()
 for cell in notebook.cells:
     for output in cell.get("outputs", []):
         print(output.get("text") or output["data"]["text/plain"])
-""", SOURCE / "examples/first_look.ipynb", XYLEM_STORE=store.path, HOME=str(self.folder), IPYTHONDIR=str(self.folder / "ipython"))
-        self.assertIn("slow_rank.openmpi 2", done.stdout)
-        self.assertRegex(done.stdout, r"rank 0 caused (9\d|100)% of the waiting")
+""", SOURCE / "examples/first_look.ipynb", XYLEM_STORE=store.path, HOME=str(self.folder), IPYTHONDIR=str(self.folder / "ipython")).stdout
+
+    def test_the_notebook_names_the_slow_rank(self):
+        store = self.run_job(mpirun("openmpi", 4, "slow_rank", 2), "--detail", "trace")
+        printed = self.notebook(store)
+        self.assertIn("slow_rank.openmpi 2", printed)
+        self.assertRegex(printed, r"rank 0 caused (9\d|100)% of the waiting")
         calls = store.value("SELECT count(*) FROM event WHERE rank = 1 AND function = 'MPI_Recv'")
-        self.assertRegex(done.stdout, rf"MPI_Recv\s+{calls}\.0")
+        self.assertRegex(printed, rf"MPI_Recv\s+{calls}\.0")
+
+    def test_the_notebook_reads_a_run_without_a_trace(self):
+        store = self.run_job(mpirun("openmpi", 2, "numbered", "ring", 5))
+        self.assertIn("no waits are known", self.notebook(store))
 
     def test_the_schema_is_the_newest_one(self):
         version = subprocess.run(["sqlite3", self.traced().path, "PRAGMA user_version"], capture_output=True, text=True, check=True)

@@ -174,8 +174,10 @@ TABLE = [
           a_signal_storm_from_a_thread="from-a-thread",
           every_signal_blocked="blocked"),
     *(Program(name, ranks("unharmed_signals", how), KILLED, output=False)
-      for name, how in [("abort_in_a_handler", "abort"), ("mpi_abort_in_a_handler", "mpi-abort"),
-                        ("exit_in_a_handler", "exit")]),
+      for name, how in [("abort_in_a_handler", "abort"), ("mpi_abort_in_a_handler", "mpi-abort")]),
+    Program("exit_in_a_handler", ranks("unharmed_signals", "exit"), KILLED, mpis=OPEN_MPI_ONLY, output=False),
+    # Beside busy loops and without xylem, Hydra ended with 1 in 7 of 407 runs, and with 9 in 3, since the other rank ends too.
+    Program("exit_in_a_handler", ranks("unharmed_signals", "exit"), KILLED, mpis=MPICH_ONLY, output=False, either=(1, 5, 9)),
     # Errors and callbacks that do not return.
     *each("unharmed_errors",
           exceptions_from_an_error_handler="exceptions",

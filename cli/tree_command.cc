@@ -168,7 +168,6 @@ Result<void> show(const TreeCommandOptions& options, std::ostream& out, std::ost
       out << '\n';
     }
     if (auto printed = print(*report, options.format, out); !printed) return printed;
-    out.flush();  // Another program may follow it.
     if (!options.watch_ns || report->has_ended || !out) return {};
     std::this_thread::sleep_for(std::chrono::nanoseconds(*options.watch_ns));
   }

@@ -7,12 +7,11 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "backend/host/core_count.h"
 #include "backend/host/network_rate.h"
+#include "tests/support/root_folder.h"
 
 namespace xylem::backend {
 namespace {
@@ -25,18 +24,12 @@ constexpr Nanos kBegin = 7 * kSecond;
 class HostMeterTest : public ::testing::Test {
  protected:
   HostMeterTest() {
-    std::string folder = ::testing::TempDir() + "/xylem-host-XXXXXX";
-    root_ = ::mkdtemp(folder.data());
     write("/proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable:    4194304 kB\n");
     processors_have_made(0, 0, 0);
     write("/proc/loadavg", "0.20 0.18 0.12 4/80 11206\n");
   }
-  ~HostMeterTest() override { std::filesystem::remove_all(root_); }
 
-  void write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text;
-  }
+  void write(const std::string& path, const std::string& text) { folder_.write(path, text); }
   /// Ticks of each processor, since the host began.
   void processors_have_made(int used, int idle, int waiting) {
     std::string text = "cpu  1 1 1 1 1 1 1 1 0 0\n";
@@ -60,7 +53,8 @@ class HostMeterTest : public ::testing::Test {
     write(folder + "/cgroup.procs", list);
   }
 
-  std::string root_;
+  testing::RootFolder folder_;
+  const std::string& root_ = folder_.path();
   int last_pid_ = 100;
 };
 

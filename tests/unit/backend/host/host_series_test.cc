@@ -10,13 +10,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <random>
 
 #include "backend/host/process_series.h"
 #include "base/log.h"
 #include "tests/support/fake_network.h"
+#include "tests/support/root_folder.h"
 
 namespace xylem::backend {
 namespace {
@@ -27,18 +27,10 @@ using ::testing::Not;
 class HostSeriesTest : public ::testing::Test {
  protected:
   HostSeriesTest() {
-    std::string name = "/tmp/xylem-host-test-XXXXXX";
-    root_ = ::mkdtemp(name.data());
     set_log_sink([this](Level, std::string_view line) { said_.emplace_back(line); });
   }
-  ~HostSeriesTest() override {
-    set_log_sink({});
-    std::filesystem::remove_all(root_);
-  }
-  void file(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text;
-  }
+  ~HostSeriesTest() override { set_log_sink({}); }
+  void file(const std::string& path, const std::string& text) { folder_.write(path, text); }
   /// Name -> value, as the store's views compute it.
   std::map<std::string, double> sample(SeriesSource& source, Nanos now, std::size_t entry = 0) {
     source.begin(network_, now);
@@ -55,7 +47,8 @@ class HostSeriesTest : public ::testing::Test {
     return values;
   }
 
-  std::string root_;
+  testing::RootFolder folder_;
+  const std::string& root_ = folder_.path();
   std::vector<std::string> said_;
   testing::FakeNetwork network_;
 };

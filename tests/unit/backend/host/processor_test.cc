@@ -4,29 +4,17 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <set>
+#include <string>
+
+#include "tests/support/root_folder.h"
 
 namespace xylem::backend {
 namespace {
 
-/// A host whose files a test writes.
 class ProcessorTest : public ::testing::Test {
  protected:
-  ProcessorTest() {
-    std::string folder = ::testing::TempDir() + "/xylem-processor-XXXXXX";
-    root_ = ::mkdtemp(folder.data());
-  }
-  ~ProcessorTest() override { std::filesystem::remove_all(root_); }
-
-  void write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text;
-  }
-
-  std::string root_;
+  testing::RootFolder root_;
 };
 
 constexpr const char* kInfo =
@@ -34,33 +22,33 @@ constexpr const char* kInfo =
     "processor\t: 1\nmodel name\t: another\ncpu MHz\t\t: 3000.0\n";
 
 TEST_F(ProcessorTest, HasTheModelAndTheMaximumFrequency) {
-  write("/proc/cpuinfo", kInfo);
-  write("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3700000\n");
-  const Processor processor = read_processor(root_);
+  root_.write("/proc/cpuinfo", kInfo);
+  root_.write("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3700000\n");
+  const Processor processor = read_processor(root_.path());
   EXPECT_EQ(processor.model, "AMD EPYC 9R14");
   EXPECT_EQ(processor.frequency_hz, 3'700'000'000u);
 }
 
 TEST_F(ProcessorTest, HasThePresentFrequencyIfTheMaximumIsNotKnown) {
-  write("/proc/cpuinfo", kInfo);
-  EXPECT_EQ(read_processor(root_).frequency_hz, 2'596'254'000u);
+  root_.write("/proc/cpuinfo", kInfo);
+  EXPECT_EQ(read_processor(root_.path()).frequency_hz, 2'596'254'000u);
 }
 
 TEST_F(ProcessorTest, IsEmptyWhereTheKernelSaysNothing) {
-  const Processor none = read_processor(root_);
+  const Processor none = read_processor(root_.path());
   EXPECT_EQ(none.model, "");
   EXPECT_EQ(none.frequency_hz, 0u);
-  write("/proc/cpuinfo",
-        "processor\t: 0\nBogoMIPS\t: 100\nmodel name\ncpu MHz\t: -5\nmodel name\t:\n");
-  EXPECT_EQ(read_processor(root_).model, "");
-  EXPECT_EQ(read_processor(root_).frequency_hz, 0u);
+  root_.write("/proc/cpuinfo",
+              "processor\t: 0\nBogoMIPS\t: 100\nmodel name\ncpu MHz\t: -5\nmodel name\t:\n");
+  EXPECT_EQ(read_processor(root_.path()).model, "");
+  EXPECT_EQ(read_processor(root_.path()).frequency_hz, 0u);
 }
 
 TEST_F(ProcessorTest, ProcessorsOfAProcessAreWrittenAsTheKernelWritesThem) {
-  write("/proc/77/status",
-        "Name:\ta\nCpus_allowed:\tf1\nCpus_allowed_list:\t0,4-7\nMems_allowed_list:\t0\n");
-  EXPECT_EQ(allowed_processors(77, root_), "0,4-7");
-  EXPECT_EQ(allowed_processors(78, root_), "");
+  root_.write("/proc/77/status",
+              "Name:\ta\nCpus_allowed:\tf1\nCpus_allowed_list:\t0,4-7\nMems_allowed_list:\t0\n");
+  EXPECT_EQ(allowed_processors(77, root_.path()), "0,4-7");
+  EXPECT_EQ(allowed_processors(78, root_.path()), "");
 }
 
 TEST(Processors, OfThisProcessAreThoseOfTheScheduler) {

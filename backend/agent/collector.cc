@@ -147,9 +147,7 @@ std::size_t Collector::living() const {
 
 bool Collector::are_all_ending() const {
   return std::all_of(processes_.begin(), processes_.end(), [](const auto& entry) {
-    const capture::ProcessState state = entry.second.segment.state();
-    return entry.second.ended || state == capture::ProcessState::kFinalized ||
-           state == capture::ProcessState::kExited;
+    return entry.second.ended || entry.second.segment.has_finalized();
   });
 }
 

@@ -164,6 +164,11 @@ capture::ProcessState Segment::state() const noexcept {
   return header().state.load(std::memory_order_acquire);
 }
 
+bool Segment::has_finalized() const noexcept {
+  const capture::ProcessState now = state();
+  return now == capture::ProcessState::kFinalized || now == capture::ProcessState::kExited;
+}
+
 wire::ProcessRow Segment::describe() const {
   const SegmentHeader& from = header();
   wire::ProcessRow row;

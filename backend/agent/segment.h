@@ -63,6 +63,8 @@ class Segment {
   std::uint64_t start_time() const noexcept { return start_time_; }
   capture::ClockKind clock() const noexcept { return clock_; }
   capture::ProcessState state() const noexcept;
+  /// True if the process has called MPI_Finalize, or has exited normally.
+  bool has_finalized() const noexcept;
   /// Describes the process. The caller sets `lane`. World, rank and size are set if MPI_Init has
   /// returned.
   wire::ProcessRow describe() const;

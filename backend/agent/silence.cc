@@ -52,8 +52,7 @@ Whereabouts whereabouts(const Segment& segment, const WindowBuilder& builder, La
 }
 
 void tell_sudden_end(const Segment& segment, const Whereabouts& where) {
-  const capture::ProcessState state = segment.state();
-  if (state == capture::ProcessState::kFinalized || state == capture::ProcessState::kExited) return;
+  if (segment.has_finalized()) return;
   const std::vector<wire::FunctionRow> names = segment.functions();
   if (names.empty()) return;
   const wire::ProcessRow row = segment.describe();

@@ -3,7 +3,7 @@
 // Reads what findings need from windows, from the matrix of messages, and from events.
 
 #include "storage/read/findings.h"
-#include "storage/read/inquiry_internal.h"
+#include "storage/read/inquiry.h"
 
 namespace xylem::storage {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "storage/alert/alert_rules.h"
-#include "storage/read/inquiry_internal.h"
+#include "storage/read/inquiry.h"
 
 namespace xylem::storage {
 

@@ -6,7 +6,7 @@
 
 #include "base/saturating.h"
 #include "storage/read/alert_rows_internal.h"
-#include "storage/read/inquiry_internal.h"
+#include "storage/read/inquiry.h"
 #include "storage/read/run_findings_internal.h"
 #include "storage/read/under_way_internal.h"
 #include "storage/read/watched_internal.h"

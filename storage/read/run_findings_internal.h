@@ -3,7 +3,7 @@
 // Reads the findings within a larger answer.
 
 #include "storage/read/findings.h"
-#include "storage/read/inquiry_internal.h"
+#include "storage/read/inquiry.h"
 
 namespace xylem::storage {
 

@@ -13,7 +13,7 @@
 #include "base/ids.h"
 #include "base/saturating.h"
 #include "storage/read/host_value.h"
-#include "storage/read/inquiry_internal.h"
+#include "storage/read/inquiry.h"
 #include "storage/read/run_view.h"
 #include "storage/table_keys_internal.h"
 

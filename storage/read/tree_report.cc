@@ -7,7 +7,7 @@
 
 #include "base/saturating.h"
 #include "storage/read/host_value.h"
-#include "storage/read/inquiry_internal.h"
+#include "storage/read/inquiry.h"
 
 namespace xylem::storage {
 namespace {

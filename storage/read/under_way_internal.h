@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/read/inquiry_internal.h"
+#include "storage/read/inquiry.h"
 #include "storage/read/under_way.h"
 
 namespace xylem::storage {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "storage/read/inquiry_internal.h"
+#include "storage/read/inquiry.h"
 #include "storage/read/run_view_internal.h"
 
 namespace xylem::storage {

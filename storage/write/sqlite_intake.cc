@@ -59,11 +59,11 @@ SqliteIntake::ChunkStatements::ChunkStatements(Connection& c)
 
 SqliteIntake::RegistrationStatements::RegistrationStatements(Connection& c)
     : host(c,
-           "INSERT INTO host(leaf, name) VALUES(?,?) ON CONFLICT(leaf) DO UPDATE SET"
-           " name = excluded.name WHERE excluded.name <> ''"),
-      processor(c,
-                "UPDATE host SET processor = coalesce(nullif(?2, ''), processor),"
-                " frequency_hz = coalesce(nullif(?3, 0), frequency_hz) WHERE leaf = ?1"),
+           "INSERT INTO host(leaf, name, processor, frequency_hz)"
+           " VALUES(?, ?, nullif(?, ''), nullif(?, 0)) ON CONFLICT(leaf) DO UPDATE SET"
+           " name = coalesce(nullif(excluded.name, ''), name),"
+           " processor = coalesce(excluded.processor, processor),"
+           " frequency_hz = coalesce(excluded.frequency_hz, frequency_hz)"),
       function_name(c, "SELECT name FROM function WHERE id = ?"),
       function(c, "INSERT INTO function(id, name, class) VALUES(?,?,?)"),
       has_windows(c, "SELECT 1 FROM function_sum WHERE function = ? LIMIT 1"),
@@ -168,10 +168,8 @@ void SqliteIntake::store_content(const wire::Packet& packet, const Content& cont
 }
 
 void SqliteIntake::store_registration(LeafId leaf, const wire::Registration& registration) {
-  registration_.host.run(leaf, registration.host);
-  if (!registration.processor.empty() || registration.frequency_hz != 0) {
-    registration_.processor.run(leaf, registration.processor, registration.frequency_hz);
-  }
+  registration_.host.run(leaf, registration.host, registration.processor,
+                         registration.frequency_hz);
   for (const wire::FunctionRow& row : registration.functions) store_function(leaf, row);
   for (const wire::ProcessRow& row : registration.processes) store_process(leaf, row);
   series_.put_names(leaf, registration);

@@ -54,8 +54,8 @@ class SqliteIntake {
   };
   struct RegistrationStatements {
     explicit RegistrationStatements(Connection& connection);
-    Statement host, processor, function_name, function, has_windows, alias, world, grown_world,
-        new_world, process, initialised;
+    Statement host, function_name, function, has_windows, alias, world, grown_world, new_world,
+        process, initialised;
   };
   struct LossStatements {
     explicit LossStatements(Connection& connection);

@@ -76,6 +76,12 @@ class Export(WholeSystemTest):
         self.assertEqual(sorted(map(every, rows)), sorted(map(every, as_text)))
         self.assertEqual([row["begin_ns"] for row in rows], [row["begin_ns"] for row in as_text])
 
+    def printed(self, folder, *options):
+        """What otf2-print says of an archive."""
+        done = subprocess.run(["otf2-print", *options, folder / "traces.otf2"], capture_output=True, text=True, timeout=300)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
     def test_otf2_print_counts_what_sql_counts(self):
         for library in ("openmpi", "mpich"):
             with self.subTest(library):
@@ -84,12 +90,11 @@ class Export(WholeSystemTest):
     def check_otf2(self, store):
         folder = self.folder / "run.otf2"
         self.export(store, "--otf2", folder, "--overwrite")
-        printed = subprocess.run(["otf2-print", folder / "traces.otf2"], capture_output=True, text=True, timeout=300)
-        self.assertEqual((printed.returncode, printed.stderr), (0, ""))
-        records = collections.Counter(line.split(" ", 1)[0] for line in printed.stdout.splitlines())
+        printed = self.printed(folder)
+        records = collections.Counter(line.split(" ", 1)[0] for line in printed.splitlines())
         calls = store.value("SELECT count(*) FROM event")
         self.assertEqual((records["ENTER"], records["LEAVE"]), (calls, calls))
-        entered = collections.Counter(re.findall(r'^ENTER .*Region: "(\w+)"', printed.stdout, re.MULTILINE))
+        entered = collections.Counter(re.findall(r'^ENTER .*Region: "(\w+)"', printed, re.MULTILINE))
         self.assertEqual(entered, {row["function"]: row["n"] for row in
                                    store.rows("SELECT function, count(*) AS n FROM event GROUP BY 1")})
         halves = store.rows("SELECT count(sent_ns) AS sent, count(received_ns) AS received FROM message")[0]
@@ -99,10 +104,10 @@ class Export(WholeSystemTest):
                                   f" WHERE c.world = e.world AND c.id = e.comm) AND function IN ({names})")
         self.assertGreater(collectives, 0)
         self.assertEqual((records["MPI_COLLECTIVE_BEGIN"], records["MPI_COLLECTIVE_END"]), (collectives, collectives))
-        self.check_peers(store, printed.stdout)
-        definitions = subprocess.run(["otf2-print", "-G", folder / "traces.otf2"], capture_output=True, text=True, timeout=300)
-        self.assertIn("MPI_COMM_WORLD", definitions.stdout)
-        self.assertEqual(len(re.findall(r"^LOCATION_GROUP ", definitions.stdout, re.MULTILINE)), 4)
+        self.check_peers(store, printed)
+        definitions = self.printed(folder, "-G")
+        self.assertIn("MPI_COMM_WORLD", definitions)
+        self.assertEqual(len(re.findall(r"^LOCATION_GROUP ", definitions, re.MULTILINE)), 4)
 
     def check_peers(self, store, printed):
         """otf2-print finds the process of a peer in the group of the communicator: it is the one that the store names."""
@@ -121,12 +126,11 @@ class Export(WholeSystemTest):
         store = self.run_job(["bash", "-c", f"{job} && {job}"], "--detail", "trace")
         folder = self.folder / "two.otf2"
         self.export(store, "--otf2", folder)
-        done = subprocess.run(["otf2-print", "-G", folder / "traces.otf2"], capture_output=True, text=True, timeout=300)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual(len(re.findall(r"^GROUP .*Type: COMM_SELF", done.stdout, re.MULTILINE)), 1)
+        definitions = self.printed(folder, "-G")
+        self.assertEqual(len(re.findall(r"^GROUP .*Type: COMM_SELF", definitions, re.MULTILINE)), 1)
         groups = {number: [int(rank) for rank in re.findall(r'(\d+) \("', members)] for number, members in
-                  re.findall(r"^GROUP +(\d+) .*Type: COMM_GROUP.* Members?: (.*)$", done.stdout, re.MULTILINE)}
-        comms = re.findall(r'^COMM .*Name: "(.*) of world (\d)" .*Group: "" <(\d+)>', done.stdout, re.MULTILINE)
+                  re.findall(r"^GROUP +(\d+) .*Type: COMM_GROUP.* Members?: (.*)$", definitions, re.MULTILINE)}
+        comms = re.findall(r'^COMM .*Name: "(.*) of world (\d)" .*Group: "" <(\d+)>', definitions, re.MULTILINE)
         self.assertGreater(len(comms), 20)
         self.assertLessEqual({("the second copy", "0"), ("the second copy", "1"), ("MPI_COMM_WORLD", "1")}, {comm[:2] for comm in comms})
         for name, world, group in comms:

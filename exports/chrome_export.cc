@@ -58,7 +58,7 @@ class ChromeWriter final : public storage::MessageSink {
     const Nanos shortest = is_completion ? 1 : std::numeric_limits<Nanos>::min();
     const Nanos duration = std::max(shortest, saturating_subtract(span.end, span.begin));
     text_.add(",\"dur\":").decimal(duration, 3);
-    text_.add(",\"cat\":\"").add(wire::event_kind_name(event.kind)).add("\",\"name\":");
+    text_.add(",\"cat\":\"").add(wire::event_kind_name(event)).add("\",\"name\":");
     text_.add(quoted(item)).add(",\"args\":{\"bytes\":").number(event.bytes);
     if (event.peer != wire::kNoPeer) text_.add(",\"peer\":").number(event.peer);
     if (event.tag != wire::kNoTag) text_.add(",\"tag\":").number(event.tag);

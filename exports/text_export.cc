@@ -49,12 +49,13 @@ void write_fields(const wire::Event& event, TextPieces& out) {
   if (event.result != 0) out.add(" result=").number(event.result);
   if (event.calls > 1) out.add(" calls=").number(event.calls);
   if ((event.flags & wire::kEventEstimated) != 0) out.add(" estimated");
+  if (const auto success = wire::success_of(event)) out.add(*success ? " success" : " nothing");
 }
 
 void write_csv_fields(const wire::Event& event, const std::string& function, TextPieces& out) {
   constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   out.number(raw(event.thread)).add(",").number(event.begin_ns).add(",").number(event.end_ns);
-  out.add(",").add(wire::event_kind_name(event.kind)).add(",").add(function).add(",");
+  out.add(",").add(wire::event_kind_name(event)).add(",").add(function).add(",");
   if (event.peer != wire::kNoPeer) out.number(event.peer);
   out.add(",").number(std::min(event.bytes, kMax)).add(",");
   if (event.tag != wire::kNoTag) out.number(event.tag);
@@ -63,6 +64,10 @@ void write_csv_fields(const wire::Event& event, const std::string& function, Tex
   out.add(",").number(static_cast<std::int64_t>(event.request)).add(",").number(event.result);
   out.add(",").number(event.calls).add(",");
   if ((event.flags & wire::kEventNumbered) != 0) out.number(event.number);
+  out.add(",");
+  if (const char* stage = wire::stage_name(event)) out.add(stage);
+  out.add(",");
+  if (const auto success = wire::success_of(event)) out.add(*success ? "1" : "0");
 }
 
 /// Calls `write` with each event, until it returns false.
@@ -104,7 +109,7 @@ Result<Exported> write_text(storage::RunFile& run, std::ostream& out) {
         .add(" ")
         .add(ranks[raw(item.process)]);
     text.add(" thread ").number(raw(event.thread)).add(" ");
-    if (event.kind == wire::kKindCompletion) text.add("completion of ");
+    if (event.kind == wire::kKindCompletion) text.add(wire::event_kind_name(event)).add(" of ");
     text.add(functions.of(reader, item));
     write_fields(event, text);
     text.add("\n");
@@ -119,7 +124,7 @@ Result<Exported> write_csv(storage::RunFile& run, std::ostream& out) {
   const auto begin = [&](const EventReader&) {
     text.add(
         "world,rank,thread,begin_ns,end_ns,kind,function,peer,bytes,tag,comm,request,result,"
-        "calls,number\n");
+        "calls,number,stage,success\n");
   };
   const auto write = [&](EventReader& reader, const EventReader::Item& item) {
     const EventReader::Process& process = reader.processes()[raw(item.process)];
@@ -133,7 +138,7 @@ Result<Exported> write_csv(storage::RunFile& run, std::ostream& out) {
   };
   storage::EventQuery calls;
   calls.takes = [](const wire::Event& event, storage::CallRole) {
-    return event.kind != wire::kKindCompletion;
+    return event.kind != wire::kKindCompletion || (event.flags & wire::kEventPosts) != 0;
   };
   return write_all(run, calls, begin, write);
 }

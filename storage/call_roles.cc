@@ -14,6 +14,8 @@ constexpr NamedRole kRoles[] = {
     {"MPI_Irecv", CallRole::kPost},
     {"MPI_Imrecv", CallRole::kPost},
     {"MPI_Start", CallRole::kPost},
+    {"MPI_Startall", CallRole::kPost},
+    {"MPI_Request_free", CallRole::kFree},
     {"MPI_Send", CallRole::kBlockingSend},
     {"MPI_Ssend", CallRole::kBlockingSend},
     {"MPI_Rsend", CallRole::kBlockingSend},

@@ -9,8 +9,9 @@
 namespace xylem::storage {
 
 enum class CallRole : std::uint8_t {
-  kOther,            ///< Does not wait for other ranks, or is not analysed and not counted.
-  kPost,             ///< Posts a receive, or starts a request: MPI_Irecv, MPI_Imrecv, MPI_Start.
+  kOther,  ///< Does not wait for other ranks, or is not analysed and not counted.
+  kPost,   ///< Posts receives or starts requests: MPI_Irecv, MPI_Imrecv, MPI_Start, MPI_Startall.
+  kFree,   ///< MPI_Request_free.
   kBlockingSend,     ///< A blocking send that may wait: MPI_Send, MPI_Ssend, MPI_Rsend.
   kBlockingReceive,  ///< A blocking receive: MPI_Recv, MPI_Mrecv.
   kSendReceive,      ///< MPI_Sendrecv and MPI_Sendrecv_replace.
@@ -30,7 +31,8 @@ CallRole role_of(std::string_view function, std::string_view function_class);
 
 /// True if time in calls with this role may be time that waits for other ranks.
 constexpr bool may_wait(CallRole role) {
-  return role != CallRole::kOther && role != CallRole::kPost && role != CallRole::kOtherCollective;
+  return role != CallRole::kOther && role != CallRole::kPost && role != CallRole::kFree &&
+         role != CallRole::kOtherCollective;
 }
 constexpr bool is_collective(CallRole role) {
   return role == CallRole::kSynchronising || role == CallRole::kFromRoot ||

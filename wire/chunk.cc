@@ -6,8 +6,8 @@
 //  1. Shapes: all fields of an event except its times and its request. Each distinct shape is
 //     written once, in a table. An event names its shape by a number. This number is one byte, and
 //     the sequence of numbers repeats with the program's loop.
-//  2. Requests. Programs use only a few: Open MPI reuses the same pointers, MPICH the same small
-//     numbers. So there is a table of requests, and each event with a request has a number.
+//  2. Requests. Each thread numbers the operations that it starts. So only the difference from the
+//     expected number is stored, which is usually zero.
 //  3. Times: the gap since the thread's previous event, and the duration. Their low bits are noise
 //     that cannot be compressed. To store little more than the noise, times are grouped by
 //     function: a send of 300 ns and a wait of 40 us have different distributions. A completion has
@@ -23,18 +23,18 @@
 // A worked example: three events of thread 0, a run's time in ns.
 //
 //     begin   end  function  peer  bytes  tag  request
-//      1000  1050  Irecv        1     64    7    0xf00
+//      1000  1050  Irecv        1     64    7       26
 //      1060  1400  Send         1     64    7        0
-//      1500  1700  Wait         1     64    7    0xf00
+//      1500  1700  Wait         1     64    7       26
 //
 //   summary   events 3, calls 3, begin 1000, end 1700
 //   shapes    {Irecv 1 64 7 has-request} {Send 1 64 7} {Wait 1 64 7 has-request}
 //   shape of  0 1 2
-//   requests  {0xf00};  request of  0 0      (the Send has none, and takes no place)
+//   requests  50 50                          (zigzag of 26 - 1; the Send takes no place)
 //   times     0+50  10+340  100+200          (one group: too few events for one per function)
 //
 // The columns of times are [0 10 100] and [50 340 200]. The first has one plane, the second has
-// two. With 8192 events of a loop, shape numbers and request numbers need almost no space. Gap and
+// two. With 8192 events of a loop, shape numbers and requests need almost no space. Gap and
 // duration need about one byte each.
 //
 // References: C-Store (Stonebraker et al., VLDB 2005) for columns, Blosc's shuffle filter for byte
@@ -128,8 +128,6 @@ std::uint64_t hash_of(const Shape& shape) {
   return (sum ^ sum >> 32) * kMix;
 }
 
-std::uint64_t hash_of(std::uint64_t request) { return (request ^ request >> 32) * kMix; }
-
 /// Numbers distinct keys in order of first appearance. Open addressing over a table of twice
 /// kMaxChunkEvents places, so it is never more than half full.
 template <typename Key>
@@ -194,26 +192,35 @@ ChunkSummary summarize(std::span<const Event> events) {
 }  // namespace
 }  // namespace internal
 
-const char* event_kind_name(std::uint8_t kind) {
-  switch (kind) {
+const char* event_kind_name(const Event& event) {
+  switch (event.kind) {
     case kKindMpi:
       return "mpi";
     case kKindCompletion:
-      return "completion";
+      return (event.flags & kEventPosts) != 0 ? "start" : "completion";
     default:
       return "other";
   }
 }
 
+const char* stage_name(const Event& event) {
+  if ((event.flags & kEventPosts) != 0) return "start";
+  return (event.flags & kEventCompletes) != 0 ? "completion" : nullptr;
+}
+
+std::optional<bool> success_of(const Event& event) {
+  if ((event.flags & (kEventSucceeds | kEventFindsNothing)) == 0) return std::nullopt;
+  return (event.flags & kEventSucceeds) != 0;
+}
+
 struct ChunkEncoder::State {
   internal::ColumnWriter columns;
   internal::Numbering<internal::Shape> shapes;
-  internal::Numbering<std::uint64_t> requests;
   internal::TimeGroups groups;
   internal::NumberOrder order;
   std::vector<std::uint64_t> numbers;        // By numbered event.
   std::vector<std::uint16_t> shape_of;       // By event.
-  std::vector<std::uint16_t> request_of;     // By event that has one.
+  std::vector<std::uint64_t> requests;       // By event that has one.
   std::vector<internal::Clock::Told> told;   // By event.
   std::vector<std::uint32_t> events_of;      // By shape.
   std::vector<std::uint64_t> field;          // One field of all shapes.
@@ -229,11 +236,11 @@ void ChunkEncoder::State::take_apart(std::span<const Event> events, Nanos start)
   using internal::Clock;
   shapes.clear();
   requests.clear();
-  request_of.clear();
   numbers.clear();
   shape_of.resize(events.size());
   told.resize(events.size());
   Clock clock(start);
+  internal::RequestOrder request_order;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
     const bool odd = clock.is_odd(event);
@@ -243,7 +250,7 @@ void ChunkEncoder::State::take_apart(std::span<const Event> events, Nanos start)
     std::uint64_t form = odd ? internal::kOdd : 0;
     if (event.request != 0) {
       form |= internal::kHasRequest;
-      request_of.push_back(requests.number(event.request));
+      requests.push_back(request_order.tell(event));
     }
     if ((event.flags & kEventNumbered) != 0) numbers.push_back(event.number);
     const internal::Shape shape = internal::shape_of(event, form);
@@ -264,9 +271,7 @@ void ChunkEncoder::State::write_body() {
   }
   columns.append(body, std::span<const std::uint16_t>(shape_of));
 
-  internal::append_varint(body, requests.keys().size());
-  columns.append(body, requests.keys());
-  columns.append(body, std::span<const std::uint16_t>(request_of));
+  columns.append(body, std::span<const std::uint64_t>(requests));
 
   events_of.assign(table.size(), 0);
   for (const std::uint16_t shape : shape_of) ++events_of[shape];

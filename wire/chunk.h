@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,8 +20,9 @@ namespace xylem::wire {
 
 constexpr std::size_t kMaxChunkEvents = 8192;
 /// The version that is written. Earlier versions can be read. Version 1 does not have
-/// Event::number.
-constexpr std::uint32_t kChunkVersion = 2;
+/// Event::number. Until version 2, Event::request is an MPI library's handle. There is no version
+/// 3, so that a damaged bit in the version is always found.
+constexpr std::uint32_t kChunkVersion = 4;
 
 /// Maximum size of a chunk. In typical chunks, an event takes 2 to 4 bytes.
 constexpr std::size_t kMaxChunkBytes = 1024 + 76 * kMaxChunkEvents;
@@ -39,7 +41,7 @@ constexpr CommId kCommSelf{1};
 struct Event {
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
-  std::uint64_t request = 0;
+  std::uint64_t request = 0;  ///< See capture::Record; 0: none, or not known.
   std::uint64_t bytes = 0;
   CommId comm = kNoComm;
   std::int32_t peer = kNoPeer;
@@ -55,8 +57,6 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 
-/// The name of a kind in the table `event`: "mpi" or "completion"; "other" for unknown numbers.
-const char* event_kind_name(std::uint8_t kind);
 constexpr std::uint8_t kKindMpi = 0;
 constexpr std::uint8_t kKindCompletion = 1;
 
@@ -70,6 +70,20 @@ constexpr std::uint8_t kEventReceive = 4;  ///< Payload from `peer` has arrived.
 /// order in which MPI matches them. So the send and the receive of a message have the same number.
 /// For a collective, it is the collective's number on its communicator, counted from 0.
 constexpr std::uint8_t kEventNumbered = 8;
+constexpr std::uint8_t kEventPosts = 16;          ///< The operation of `request` was started.
+constexpr std::uint8_t kEventCompletes = 32;      ///< The operation of `request` is complete.
+constexpr std::uint8_t kEventSucceeds = 64;       ///< A test or a probe has found something,
+constexpr std::uint8_t kEventFindsNothing = 128;  ///< or nothing.
+
+/// The name of an event's kind: "mpi" for a call; "completion" for a request that a call has
+/// completed, and "start" for one that a call has started, if they have an event of their own;
+/// "other" for unknown kinds.
+const char* event_kind_name(const Event& event);
+/// "start" if the event starts the operation of its request, "completion" if it completes it.
+/// Otherwise null.
+const char* stage_name(const Event& event);
+/// Whether a test or a probe has found something; nullopt for other calls.
+std::optional<bool> success_of(const Event& event);
 
 /// The summary of a chunk. It can be read without decoding the columns.
 struct ChunkSummary {

@@ -26,8 +26,8 @@ ChunkSummary read_summary(ColumnReader& in, std::span<const std::byte> chunk) {
   in.open(chunk);
   if (chunk.empty()) return in.fail("it is empty"), ChunkSummary{};
   const auto version = static_cast<std::uint32_t>(chunk[0]);
-  if (version < 1 || version > kChunkVersion) {
-    return in.fail("its version is neither 1 nor 2, so a newer xylem may have written it"),
+  if (version < 1 || version == 3 || version > kChunkVersion) {
+    return in.fail("its version is not 1, 2 or 4, so a newer xylem may have written it"),
            ChunkSummary{};
   }
   in.open(chunk.subspan(1));
@@ -62,22 +62,26 @@ struct ChunkDecoder::State {
   ColumnReader in;
   internal::TimeGroups groups;
   std::vector<Shape> shapes;
-  std::vector<Event> template_of;        // By shape.
-  std::vector<std::uint32_t> events_of;  // By shape.
-  std::vector<std::uint64_t> field;      // One field of all shapes.
-  std::vector<std::uint16_t> shape_of;   // By event.
-  std::vector<std::uint64_t> requests;
-  std::vector<std::uint16_t> request_of;     // By event that has one.
+  std::vector<Event> template_of;            // By shape.
+  std::vector<std::uint32_t> events_of;      // By shape.
+  std::vector<std::uint64_t> field;          // One field of all shapes.
+  std::vector<std::uint16_t> shape_of;       // By event.
+  std::vector<std::uint64_t> requests;       // By event that has one.
+  std::vector<std::uint64_t> handles;        // The distinct requests. Until version 2,
+  std::vector<std::uint16_t> request_of;     // and an index of each event that has one.
   std::vector<std::uint64_t> first, second;  // Told times, by place.
   internal::NumberOrder order;
   std::vector<std::uint64_t> numbers;  // By numbered event.
   std::vector<Event> events;
+  std::uint32_t version = kChunkVersion;  // Of the chunk.
 
   bool read_shapes(std::size_t event_count);
+  /// Until version 2 a request is a handle of the MPI library. Afterwards the column has what a
+  /// RequestOrder tells.
   bool read_requests(std::size_t event_count);
   bool read_times();
-  /// `version` is that of the chunk. An event of version 1 has no number, whatever its flags say.
-  bool read_numbers(std::uint32_t version);
+  /// An event of version 1 has no number, whatever its flags say.
+  bool read_numbers();
   /// Makes the events; returns what they sum up to.
   ChunkSummary put_together(Nanos start);
 };
@@ -108,13 +112,20 @@ bool ChunkDecoder::State::read_requests(std::size_t event_count) {
   for (std::size_t s = 0; s < shapes.size(); ++s) {
     if (internal::form_of(shapes[s]) & internal::kHasRequest) having += events_of[s];
   }
+  if (version == kChunkVersion) {
+    requests.resize(having);
+    return in.read(std::span(requests), 8);
+  }
   const std::uint64_t count = in.varint();
   if (in.failed()) return false;
   if (count > event_count) return in.fail("it has more requests than events");
-  requests.resize(count);
+  handles.resize(count);
   request_of.resize(having);
-  if (!in.read(std::span(requests), 8) || !in.read(std::span(request_of))) return false;
-  return all_below(request_of, count) || in.fail("an event in it has no request");
+  if (!in.read(std::span(handles), 8) || !in.read(std::span(request_of))) return false;
+  if (!all_below(request_of, count)) return in.fail("an event in it has no request");
+  requests.clear();
+  for (const std::uint16_t each : request_of) requests.push_back(handles[each]);
+  return true;
 }
 
 bool ChunkDecoder::State::read_times() {
@@ -131,7 +142,7 @@ bool ChunkDecoder::State::read_times() {
   return true;
 }
 
-bool ChunkDecoder::State::read_numbers(std::uint32_t version) {
+bool ChunkDecoder::State::read_numbers() {
   std::size_t numbered = 0;
   for (std::size_t s = 0; s < shapes.size(); ++s) {
     if (version == 1) {
@@ -152,6 +163,7 @@ ChunkSummary ChunkDecoder::State::put_together(Nanos start) {
   ChunkSummary found{static_cast<std::uint32_t>(shape_of.size()), 0,
                      std::numeric_limits<Nanos>::max(), std::numeric_limits<Nanos>::min()};
   Clock clock(start);
+  internal::RequestOrder request_order;
   events.resize(shape_of.size());
   std::size_t having = 0;
   std::size_t numbered = 0;
@@ -165,7 +177,10 @@ ChunkSummary ChunkDecoder::State::put_together(Nanos start) {
         clock.understand(event.thread, form & internal::kOdd, {first[place], second[place]});
     event.begin_ns = static_cast<Nanos>(times.begin);
     event.end_ns = static_cast<Nanos>(times.end);
-    if (form & internal::kHasRequest) event.request = requests[request_of[having++]];
+    if (form & internal::kHasRequest) {
+      const std::uint64_t stored = requests[having++];
+      event.request = version == kChunkVersion ? request_order.understand(event, stored) : stored;
+    }
     if ((event.flags & kEventNumbered) != 0) {
       event.number = order.understand(s, static_cast<std::uint32_t>(numbers[numbered++]));
     }
@@ -184,9 +199,9 @@ ChunkDecoder& ChunkDecoder::operator=(ChunkDecoder&&) noexcept = default;
 Result<std::span<const Event>> ChunkDecoder::decode(std::span<const std::byte> chunk) {
   State& state = *state_;
   const ChunkSummary summary = read_summary(state.in, chunk);
+  if (!state.in.failed()) state.version = static_cast<std::uint32_t>(chunk[0]);
   if (!state.in.failed() && state.read_shapes(summary.events) &&
-      state.read_requests(summary.events) && state.read_times() &&
-      state.read_numbers(static_cast<std::uint32_t>(chunk[0]))) {
+      state.read_requests(summary.events) && state.read_times() && state.read_numbers()) {
     const ChunkSummary found = state.put_together(summary.begin_ns);
     if (found == summary) return std::span<const Event>(state.events);
     state.in.fail("its summary does not agree with its events");

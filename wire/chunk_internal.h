@@ -215,4 +215,48 @@ class NumberOrder {
   std::vector<std::uint32_t> next_;        // Prediction for each channel.
 };
 
+/// Predicts the request of each event that has one. A thread numbers the operations that it starts
+/// one after another, and mostly completes them in this order. So the expected request is, for each
+/// thread,
+///
+///   with kEventPosts   one more than the last one with kEventPosts
+///   otherwise          one more than the last one with kEventCompletes
+///
+/// Before the first of them, it is the first number of the thread. Only the difference is stored,
+/// zigzag encoded. Threads share slots as in Clock.
+class RequestOrder {
+ public:
+  RequestOrder() {
+    for (std::uint64_t slot = 0; slot < kSlots; ++slot)
+      next_[slot] = {slot << 40 | 1, slot << 40 | 1};
+  }
+
+  std::uint64_t tell(const Event& event) {
+    std::uint64_t& next = next_of(event);
+    const std::uint64_t told = zigzag(event.request - next);
+    if (moves(event)) next = event.request + 1;
+    return told;
+  }
+  /// `event` has all but its request.
+  std::uint64_t understand(const Event& event, std::uint64_t told) {
+    std::uint64_t& next = next_of(event);
+    const std::uint64_t request = next + unzigzag(told);
+    if (moves(event)) next = request + 1;
+    return request;
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 64;
+
+  std::uint64_t& next_of(const Event& event) {
+    auto& of_thread = next_[raw(event.thread) % kSlots];
+    return (event.flags & kEventPosts) != 0 ? of_thread[0] : of_thread[1];
+  }
+  static bool moves(const Event& event) {
+    return (event.flags & (kEventPosts | kEventCompletes)) != 0;
+  }
+
+  std::array<std::array<std::uint64_t, 2>, kSlots> next_;
+};
+
 }  // namespace xylem::wire::internal

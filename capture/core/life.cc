@@ -176,6 +176,7 @@ void give_up_numbers(std::uint16_t function) noexcept {
                             its_class == FunctionClass::kCollective ||
                             its_class == FunctionClass::kProbe;
   if (communicates) message_numbers.give_up();
+  if (communicates || its_class == FunctionClass::kCompletion) requests.give_up();
   if (makes_communicator[function]) comms.lose_all();
   if (its_class == FunctionClass::kCompletion) comms.note_unseen_completion();
 }

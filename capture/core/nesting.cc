@@ -11,6 +11,7 @@
 #include "capture/core/life_internal.h"
 #include "capture/core/nesting_internal.h"
 #include "capture/core/process_internal.h"
+#include "capture/core/request_table_internal.h"
 #include "capture/core/text_internal.h"
 
 namespace xylem::capture {
@@ -210,7 +211,9 @@ bool begins_anew(ThreadState& state, std::uint16_t function, const void* frame,
                  const void* caller) noexcept {
   if (was_left(state, frame)) {
     state.frame = nullptr;
-    message_numbers.give_up();  // The call that was left may have sent or received a message.
+    // The call that was left may have sent or received a message.
+    message_numbers.give_up();
+    requests.give_up();
     note_left_call(state);
     return true;
   }

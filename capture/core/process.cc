@@ -138,15 +138,15 @@ bool make_request_room(Thread& thread, std::uint32_t count) noexcept {
   if (count <= thread.request_room) return true;
   std::uint32_t room = kFirstRequestRoom;
   while (room < count) room *= 2;
-  constexpr std::size_t kPointer = sizeof(void*);  // A pointer to a TrackedRequest.
-  constexpr std::size_t kEach = kPointer + sizeof(Word) + kLargestStatus;
+  constexpr std::size_t kClaim = sizeof(ClaimedRequest);
+  constexpr std::size_t kEach = kClaim + sizeof(Word) + kLargestStatus;
   auto* memory = static_cast<unsigned char*>(take_memory(room * kEach));
   if (memory == nullptr) return false;
   // The old memory stays mapped: a fibre may be in a call that writes to it. Since the room
   // doubles, all old memory together is smaller than the new.
-  thread.requests = reinterpret_cast<TrackedRequest**>(memory);
-  thread.request_handles = reinterpret_cast<Word*>(memory + room * kPointer);
-  thread.statuses = memory + room * (kPointer + sizeof(Word));
+  thread.claims = reinterpret_cast<ClaimedRequest*>(memory);
+  thread.request_handles = reinterpret_cast<Word*>(memory + room * kClaim);
+  thread.statuses = memory + room * (kClaim + sizeof(Word));
   thread.request_room = room;
   return true;
 }

@@ -48,6 +48,12 @@ struct Members;
 /// A request or a matched message that is followed; see request_table_internal.h.
 struct TrackedRequest;
 
+/// A request that a call may complete, taken out of the table of requests for the time of the call.
+struct ClaimedRequest {
+  TrackedRequest* tracked = nullptr;  ///< Null if only its end is followed, or if it is unknown.
+  std::uint64_t number = 0;           ///< 0: unknown, or a persistent request that is not active.
+};
+
 /// The fields of a record that describe a call's meaning; see Record.
 struct Meaning {
   std::uint64_t request = 0;
@@ -74,11 +80,12 @@ struct Thread {
                                    ///< unread records.
   std::uint32_t number = 0;
   std::atomic<std::uint32_t> taken{0};  ///< 1 while a thread writes this ring.
+  std::uint64_t started = 0;            ///< Operations with a request that this ring has numbered.
 
   // State that a completing call (wait, test) saves before the real call.
-  std::uint32_t request_room = 0;       ///< Allocated size of the three arrays below, in elements.
-  std::uint32_t request_count = 0;      ///< Number of requests of the current call.
-  TrackedRequest** requests = nullptr;  ///< Null for a request that is not tracked.
+  std::uint32_t request_room = 0;   ///< Allocated size of the three arrays below, in elements.
+  std::uint32_t request_count = 0;  ///< Number of requests of the current call.
+  ClaimedRequest* claims = nullptr;
   Word* request_handles = nullptr;
   unsigned char* statuses = nullptr;                ///< Used in place of MPI_STATUSES_IGNORE.
   alignas(8) unsigned char status[kLargestStatus];  ///< Used in place of MPI_STATUS_IGNORE.
@@ -102,8 +109,8 @@ struct Call {
   std::int32_t result;
 
   // Set for a call that completes one request; see before_wait().
-  TrackedRequest* tracked;  ///< Null when the request is not tracked.
-  Word request;             ///< The request's handle; 0 if there is none.
+  ClaimedRequest claimed;
+  Word request;  ///< The request's handle; 0 if there is none.
 
   std::uint32_t freed_comm;  ///< Identity of the communicator that MPI_Comm_free frees.
 
@@ -201,7 +208,8 @@ XYLEM_INLINE void* next_of(const Call& call) noexcept;
 XYLEM_INLINE bool enter_by_profiling_name(std::uint16_t function) noexcept;
 
 /// Writes the call's own record, unless sampling leaves it out. A call that sampling leaves out
-/// gets a completion record if it moved payload. So messages and their bytes stay exact.
+/// gets a completion record if it moved payload, or started or completed an operation. So messages,
+/// their bytes and requests stay exact.
 XYLEM_INLINE void note(const Call& call, const Meaning& meaning) noexcept;
 
 /// Writes another record of the call: the payload of one of several requests.
@@ -420,7 +428,8 @@ XYLEM_INLINE void note_completion(const Call& call, const Meaning& meaning) noex
 XYLEM_INLINE void note(const Call& call, const Meaning& meaning) noexcept {
   if (call.calls != 0) {
     write_record(call, meaning, RecordKind::kMpiCall, call.calls, call.begin, call.end);
-  } else if ((meaning.flags & (kRecordSend | kRecordReceive)) != 0) {
+  } else if ((meaning.flags & (kRecordSend | kRecordReceive | kRecordPosts | kRecordCompletes)) !=
+             0) {
     note_left_out(call, meaning);
   }
 }

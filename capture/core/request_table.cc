@@ -1,4 +1,7 @@
+#include <sys/mman.h>
+
 #include "capture/core/request_table_internal.h"
+#include "capture/core/system_internal.h"
 
 namespace xylem::capture {
 
@@ -6,31 +9,105 @@ namespace xylem::capture {
 // that another thread has posted.
 constinit RequestTable requests{};
 
-TrackedRequest* RequestTable::insert(Word key, bool shared) noexcept {
-  RequestSet& set = set_of(key);
-  const std::uint64_t used = set.used.load(std::memory_order_acquire);
-  std::uint64_t vacant = used;
-  for (std::uint64_t way = 0; way < used; ++way) {
+bool NumberQueue::push(std::uint64_t number) noexcept {
+  if (size_ == room_) {
+    if (room_ == kMost) return false;
+    const std::uint32_t room = room_ == 0 ? kFirstRoom : 2 * room_;
+    auto* larger = static_cast<std::uint64_t*>(take_memory(room * sizeof(std::uint64_t)));
+    if (larger == nullptr) return false;
+    for (std::uint32_t i = 0; i < size_; ++i) larger[i] = numbers_[(first_ + i) % room_];
+    if (numbers_ != nullptr) ::munmap(numbers_, room_ * sizeof(std::uint64_t));
+    numbers_ = larger;
+    room_ = room;
+    first_ = 0;
+  }
+  numbers_[(first_ + size_) & (room_ - 1)] = number;
+  ++size_;
+  return true;
+}
+
+std::uint64_t NumberQueue::pop() noexcept {
+  const std::uint64_t oldest = numbers_[first_];
+  first_ = (first_ + 1) & (room_ - 1);
+  --size_;
+  return oldest;
+}
+
+TrackedRequest* RequestTable::take_way(RequestSet& set, Word key) noexcept {
+  const std::uint32_t used = set.used.load(std::memory_order_relaxed);
+  std::uint32_t vacant = used;
+  for (std::uint32_t way = 0; way < used; ++way) {
     const Word there = set.keys[way].load(std::memory_order_acquire);
     if (there == key) return &set.requests[way];
     if (there == kFree && vacant == used) vacant = way;
   }
-  for (std::uint64_t way = vacant; way < kRequestWays; ++way) {
-    Word expected = kFree;
-    if (!shared) {
-      if (set.keys[way].load(std::memory_order_relaxed) != kFree) continue;
-      set.keys[way].store(kClaimed, std::memory_order_relaxed);
-    } else if (!set.keys[way].compare_exchange_strong(expected, kClaimed,
-                                                      std::memory_order_acquire)) {
-      continue;
-    }
-    std::uint64_t before = set.used.load(std::memory_order_relaxed);
-    while (before <= way && !set.used.compare_exchange_weak(before, way + 1)) {
-    }
-    set.requests[way].way = static_cast<std::uint8_t>(way);
-    return &set.requests[way];
+  if (vacant == kRequestWays) return nullptr;
+  if (vacant == used) set.used.store(used + 1, std::memory_order_relaxed);
+  set.keys[vacant].store(kClaimed, std::memory_order_relaxed);
+  TrackedRequest& taken = set.requests[vacant];
+  taken.way = static_cast<std::uint8_t>(vacant);
+  taken.kind = RequestKind::kMessage;  // Not plain.
+  return &taken;
+}
+
+TrackedRequest* RequestTable::insert(Word key, bool shared) noexcept {
+  RequestSet& set = set_of(key);
+  TrackedRequest* taken = nullptr;
+  if (!shared) {
+    taken = take_way(set, key);
+  } else if (const BoundedLock lock(set.locked); lock) {
+    taken = take_way(set, key);
   }
-  return nullptr;
+  if (taken != nullptr && taken->kind == RequestKind::kPlain && taken->later != nullptr)
+    taken->later->clear();
+  return taken;
+}
+
+bool RequestTable::insert_plain(Word key, std::uint64_t number, bool shared) noexcept {
+  RequestSet& set = set_of(key);
+  if (!shared) return add_plain(set, key, number);
+  const BoundedLock lock(set.locked);
+  return lock && add_plain(set, key, number);
+}
+
+bool RequestTable::add_plain(RequestSet& set, Word key, std::uint64_t number) noexcept {
+  TrackedRequest* const taken = take_way(set, key);
+  if (taken == nullptr) return false;
+  std::atomic<Word>& published = set.keys[taken->way];
+  if (published.load(std::memory_order_relaxed) == key) {
+    if (taken->kind == RequestKind::kPlain) return queue(*taken, number);
+    message_numbers.forget(taken->posted);
+  }
+  taken->kind = RequestKind::kPlain;
+  taken->posted = {};
+  taken->number = number;
+  published.store(key, std::memory_order_release);
+  return true;
+}
+
+bool RequestTable::queue(TrackedRequest& request, std::uint64_t number) noexcept {
+  if (request.later == nullptr) {
+    const std::uint32_t place = used_queues_.fetch_add(1, std::memory_order_relaxed);
+    if (place < kQueues) {
+      request.later = &queues_[place];
+    } else {
+      used_queues_.store(kQueues, std::memory_order_relaxed);
+    }
+  }
+  if (request.later != nullptr && request.later->push(number)) return true;
+  // The oldest makes room, because its completion was probably not seen.
+  request.number = number;
+  if (request.later != nullptr && !request.later->is_empty()) {
+    request.number = request.later->pop();
+    request.later->push(number);
+  }
+  return false;
+}
+
+ClaimedRequest RequestTable::claim_locked(Word key) noexcept {
+  RequestSet& set = set_of(key);
+  const BoundedLock lock(set.locked);
+  return lock ? claim_way(set, key) : ClaimedRequest{};
 }
 
 }  // namespace xylem::capture

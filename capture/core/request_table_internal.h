@@ -1,21 +1,31 @@
 #pragma once
 
-// A table of requests whose completion (or start) must be followed. For a receive, only the
-// completion shows the sender and the size. For a persistent request, only the start moves payload.
-// For MPI_Comm_idup, only the completion makes the communicator. Requests of non-persistent sends
-// are not in the table.
+// A table of the requests that have been started and have not completed. It gives each operation
+// its number (request_number), and keeps what only the completion or the start tells: the sender
+// and size of a receive, the payload of a persistent request, the communicator of MPI_Comm_idup.
+// Of a *plain* request, for example that of MPI_Isend, only the number is kept.
 //
-// The table has a fixed size. It consists of sets, and each set has seven places, called ways. The
-// thread that makes a request inserts it. By MPI's rules, only one thread at a time may complete
-// the request. Other threads may insert requests meanwhile. If a set is full, a new request is not
-// tracked but only counted.
+// An MPI library may give one handle to several operations. Both give the same handle to all
+// operations that are complete when they are started: MPICH for small sends, Open MPI for
+// MPI_PROC_NULL. Nobody can tell these operations apart. So the numbers of plain requests with the
+// same handle wait in a queue, and a completion takes the oldest.
+//
+// The table has a fixed size. It consists of sets, and each set has seven places, called ways. By
+// MPI's rules, only one thread at a time may complete a request, unless its handle is shared. Other
+// threads may insert requests meanwhile. If a set is full, a new request is not tracked but only
+// counted.
+//
+// With `shared` true, functions that search a set take its lock, with a bounded wait. If another
+// thread holds it for too long, the request is not tracked.
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "capture/core/abi_internal.h"
+#include "capture/core/bounded_lock_internal.h"
 #include "capture/core/message_numbers_internal.h"
+#include "capture/core/process_internal.h"
 
 namespace xylem::capture {
 
@@ -30,6 +40,27 @@ enum class RequestKind : std::uint8_t {
   kMessage = 5,          ///< An MPI_Message between its probe and its receive; not a request.
   kPartitionedSend = 6,  ///< Partitioned messages match each other only, and have no numbers.
   kPartitionedReceive = 7,
+  kPlain = 8,  ///< Only its number is kept: MPI_Isend, MPI_Ibcast.
+};
+
+/// Numbers of plain requests with the same handle, the oldest first. A queue of zeros is empty.
+class NumberQueue {
+ public:
+  bool is_empty() const noexcept { return size_ == 0; }
+  /// Returns false if the queue has kMost numbers, or if there is no memory.
+  bool push(std::uint64_t number) noexcept;
+  /// Takes the oldest number. The queue must not be empty.
+  std::uint64_t pop() noexcept;
+  void clear() noexcept { size_ = 0; }
+
+ private:
+  static constexpr std::uint32_t kFirstRoom = 512;
+  static constexpr std::uint32_t kMost = 1u << 20;
+
+  std::uint64_t* numbers_ = nullptr;  // A ring of `room_` places, a power of two.
+  std::uint32_t room_ = 0;
+  std::uint32_t first_ = 0;
+  std::uint32_t size_ = 0;
 };
 
 struct TrackedRequest {
@@ -45,6 +76,11 @@ struct TrackedRequest {
   bool active = false;   ///< True for a persistent request that was started and has not completed.
   std::uint8_t way = 0;  ///< Position of its key in the set; used only by the table.
   PostedReceive posted;  ///< Receives and messages: where it stands among the receives.
+  /// Of the operation; of a persistent request, since its last start. 0: there is none.
+  std::uint64_t number = 0;
+  /// Plain: numbers that were given to the same handle later. Used only by the table. It stays with
+  /// the way.
+  NumberQueue* later = nullptr;
 };
 
 constexpr std::uint32_t kRequestWays = 7;
@@ -56,7 +92,8 @@ constexpr std::uint32_t kRequestSets = 1u << 13;
 /// line. With this alignment, a request's address gives its set.
 constexpr std::size_t kRequestSetBytes = 512;
 struct alignas(kRequestSetBytes) RequestSet {
-  std::atomic<std::uint64_t> used;  ///< Ways below this number have been used.
+  std::atomic<std::uint32_t> used;  ///< Ways below this number have been used.
+  std::atomic<bool> locked;         ///< For BoundedLock.
   /// Keys of the ways. 0 means that the way is free; 1 means that a thread has claimed it or is
   /// filling it.
   std::atomic<Word> keys[kRequestWays];
@@ -67,30 +104,50 @@ static_assert(sizeof(RequestSet) == kRequestSetBytes);
 /// The table of a process. A table of zeros is empty, so the memory only has to be zeroed.
 class RequestTable {
  public:
-  /// Reserves a place for a request under `key` (not 0 or 1). The caller fills in the result, then
-  /// calls publish(). An older request under the same key is replaced, because its completion was
-  /// not seen. Set `shared` if other threads may insert at the same time. Returns null if the set
-  /// is full.
+  /// Reserves a place for a request under `key` (not 0 or 1). The caller sets all members of the
+  /// result but `way` and `later`, then calls publish(). An older request under the same key is
+  /// replaced, because its completion was not seen. Set `shared` if other threads may use the table
+  /// at the same time. Returns null if the request cannot be tracked.
   TrackedRequest* insert(Word key, bool shared) noexcept;
   void publish(TrackedRequest* request, Word key) noexcept;
+
+  /// Adds a plain request. An older request under the same key that is not plain is replaced.
+  /// Returns false if the request cannot be tracked.
+  bool insert_plain(Word key, std::uint64_t number, bool shared) noexcept;
 
   /// Returns the request under `key`; null if there is none. 0 and 1 are never keys.
   TrackedRequest* find(Word key) noexcept;
 
-  /// Call it before a call that may complete the request. Hides the request from other threads,
-  /// because MPI may reuse the handle during that call. Afterwards call release() if the request
+  /// Call it before a call that may complete the request. Takes a plain request out of the table;
+  /// call insert_plain() if it has not completed. Hides any other request from other threads,
+  /// because MPI may reuse the handle during the call; afterwards call release() if the request
   /// completed, else publish().
-  TrackedRequest* claim(Word key) noexcept;
+  ClaimedRequest claim(Word key, bool shared) noexcept;
   void release(TrackedRequest* request) noexcept;
+
+  /// MPI was called unseen, so completions may be missing. From now on, operations that are started
+  /// have no numbers.
+  void give_up() noexcept { has_given_up_.store(true, std::memory_order_relaxed); }
+  bool has_given_up() const noexcept { return has_given_up_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr Word kFree = 0;
   static constexpr Word kClaimed = 1;
+  /// Handles that can have a queue at the same time. An MPI library shares only a few.
+  static constexpr std::uint32_t kQueues = 64;
 
   RequestSet& set_of(Word key) noexcept;
   static std::atomic<Word>& key_of(TrackedRequest* request) noexcept;
+  static TrackedRequest* take_way(RequestSet& set, Word key) noexcept;
+  static ClaimedRequest claim_way(RequestSet& set, Word key) noexcept;
+  bool add_plain(RequestSet& set, Word key, std::uint64_t number) noexcept;
+  bool queue(TrackedRequest& request, std::uint64_t number) noexcept;
+  [[gnu::noinline]] ClaimedRequest claim_locked(Word key) noexcept;
 
   RequestSet sets_[kRequestSets];
+  NumberQueue queues_[kQueues];
+  std::atomic<std::uint32_t> used_queues_{};
+  std::atomic<bool> has_given_up_{};
 };
 
 // MPICH's handles are small numbers and Open MPI's are addresses. To spread both, multiply and take
@@ -111,18 +168,37 @@ inline void RequestTable::publish(TrackedRequest* request, Word key) noexcept {
 
 inline TrackedRequest* RequestTable::find(Word key) noexcept {
   RequestSet& set = set_of(key);
-  const std::uint64_t used = set.used.load(std::memory_order_relaxed);
-  for (std::uint64_t way = 0; way < used; ++way) {
+  const std::uint32_t used = set.used.load(std::memory_order_relaxed);
+  for (std::uint32_t way = 0; way < used; ++way) {
     if (set.keys[way].load(std::memory_order_acquire) == key)
       return key > kClaimed ? &set.requests[way] : nullptr;
   }
   return nullptr;
 }
 
-inline TrackedRequest* RequestTable::claim(Word key) noexcept {
-  TrackedRequest* found = find(key);
-  if (found != nullptr) key_of(found).store(kClaimed, std::memory_order_relaxed);
-  return found;
+inline ClaimedRequest RequestTable::claim(Word key, bool shared) noexcept {
+  return __builtin_expect(shared, 0) ? claim_locked(key) : claim_way(set_of(key), key);
+}
+
+inline ClaimedRequest RequestTable::claim_way(RequestSet& set, Word key) noexcept {
+  if (key <= kClaimed) return {};
+  const std::uint32_t used = set.used.load(std::memory_order_relaxed);
+  for (std::uint32_t way = 0; way < used; ++way) {
+    if (set.keys[way].load(std::memory_order_acquire) != key) continue;
+    TrackedRequest& found = set.requests[way];
+    const std::uint64_t number = found.number;
+    if (found.kind != RequestKind::kPlain) {
+      set.keys[way].store(kClaimed, std::memory_order_relaxed);
+      return {&found, number};
+    }
+    if (found.later != nullptr && !found.later->is_empty()) {
+      found.number = found.later->pop();
+    } else {
+      set.keys[way].store(kFree, std::memory_order_release);
+    }
+    return {nullptr, number};
+  }
+  return {};
 }
 
 inline void RequestTable::release(TrackedRequest* request) noexcept {

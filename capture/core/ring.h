@@ -72,8 +72,9 @@ constexpr unsigned kWorldKeyBytes = 16;
 /// Kind of a record. Stored as text in the table `event` (see event_kind_name in wire/chunk.h).
 enum class RecordKind : std::uint8_t {
   kMpiCall = 0,
-  kCompletion = 1,  ///< A request that a call completed. A call that completes several requests has
-                    ///< one kCompletion record for each. `calls` is 0 in these records.
+  kCompletion = 1,  ///< A part of a call: a request that the call completed or, with kRecordPosts,
+                    ///< started. A call for several requests has one such record for each. It is
+                    ///< also the payload of a call that sampling leaves out. `calls` is 0.
 };
 
 /// Values of Record fields that mean "none" or "not known".
@@ -93,12 +94,21 @@ constexpr std::uint8_t kRecordSend = 2;  ///< Payload sent to `peer`; it counts 
                                          ///< matrix.
 constexpr std::uint8_t kRecordReceive = 4;   ///< Payload received from `peer`.
 constexpr std::uint8_t kRecordNumbered = 8;  ///< `number` is known.
+/// The record's call has started the operation of `request`; for example MPI_Irecv, MPI_Start.
+constexpr std::uint8_t kRecordPosts = 16;
+/// The operation of `request` is complete, and the program knows it: a wait or a test has said so.
+constexpr std::uint8_t kRecordCompletes = 32;
+/// What a test or a probe that does not block has answered: that something was complete or had
+/// arrived, or that nothing was or had. Waits and failed calls have neither.
+constexpr std::uint8_t kRecordSucceeds = 64;
+constexpr std::uint8_t kRecordFindsNothing = 128;
 
 /// The record of a call. Times are ticks of the segment's clock.
 struct Record {
   std::uint64_t begin;
   std::uint64_t end;
-  /// The request that the call made, started, waited for or tested; 0 if there is none.
+  /// The operation that the call started, waited for, tested, cancelled or freed. It has a number
+  /// that the process uses once (see request_number). 0 if there is none or it is not known.
   std::uint64_t request;
   std::uint64_t bytes;  ///< Payload size: count times type size; for a receive, the received size.
   std::uint32_t comm;   ///< Identity (see kCommWorld); kNoComm if there is none or it is unknown.
@@ -118,6 +128,13 @@ struct Record {
   std::uint32_t number;
 };
 static_assert(sizeof(Record) == 64);
+
+/// The number of the `count`-th operation, counted from 1, that the thread of a ring has started.
+/// It differs from the numbers of all other operations of the process, also if they have the same
+/// MPI_Request. A persistent request has another number at each start.
+constexpr std::uint64_t request_number(std::uint32_t ring, std::uint64_t count) {
+  return std::uint64_t{ring} << 40 | count;
+}
 
 /// Classes of functions, for reports and the simulator. wire/registration.h has their names.
 enum class FunctionClass : std::uint8_t {

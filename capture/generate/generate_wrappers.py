@@ -50,7 +50,9 @@ SHAPES = {
     "imrecv": ("before_mrecv(call, {message});", "after_imrecv(call, {request});"),
     "start": ("", "after_start(call, {request});"),
     "startall": ("", "after_startall(call, {count}, {requests});"),
+    "new_request": ("", "after_new_request(call, {mode});"),
     "on_request": ("", "after_request(call, {request});"),
+    "asks_request": ("", "after_request(call, {request}, {flag});"),
     "at_request": ("", "after_request(call, load_handle({request}));"),
     "request_free": ("before_request_free(call, {request});", "after_request_free(call);"),
     "probe": ("{status!} = own_status(call, {status});",
@@ -80,7 +82,11 @@ SHAPES = {
     "waitsome": ("{statuses!} = before_completion(call, {incount}, {requests}, {statuses}, "
                  "process.abi.statuses_ignore);",
                  "after_waitsome(call, {incount}, {requests}, {outcount}, {indices}, "
-                 "{statuses});"),
+                 "{statuses}, false);"),
+    "testsome": ("{statuses!} = before_completion(call, {incount}, {requests}, {statuses}, "
+                 "process.abi.statuses_ignore);",
+                 "after_waitsome(call, {incount}, {requests}, {outcount}, {indices}, "
+                 "{statuses}, true);"),
     "barrier": ("", "after_barrier(call, {mode}, {comm});"),
     "bcast": ("", "after_bcast(call, {mode}, {comm}, {root}, {count}, {datatype});"),
     "gather": ("", "after_gather(call, {mode}, {comm}, {root}, {sendbuf}, {sendcount}, "

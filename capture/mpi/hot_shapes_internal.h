@@ -31,7 +31,8 @@ XYLEM_INLINE void at_source_or(const Call& call, Word comm, std::int32_t source,
 
 /// For a call that waits for one request or message. Call it after the request is claimed.
 XYLEM_INLINE void at_request(const Call& call) noexcept {
-  if (call.tracked != nullptr) publish_where(call, call.tracked->peer, call.tracked->comm);
+  const TrackedRequest* const tracked = call.claimed.tracked;
+  if (tracked != nullptr) publish_where(call, tracked->peer, tracked->comm);
 }
 
 // ---- bytes ----
@@ -71,13 +72,29 @@ XYLEM_INLINE void read_status(Meaning& meaning, const Members* members, Word sta
   if (meaning.peer != kNoPeer) meaning.flags |= kRecordReceive;
 }
 
+/// The handle that a call has made. 0 if it is MPI_REQUEST_NULL.
+XYLEM_INLINE Word made_handle(Word request) noexcept {
+  const Word handle = load_handle(request);
+  return handle == process.abi.request_null ? 0 : handle;
+}
+
+/// Tracks the plain request that the call has made.
+XYLEM_INLINE void track_plain(const Call& call, Word request, Meaning& meaning) noexcept {
+  const Word handle = made_handle(request);
+  if (handle == 0) return;
+  meaning.flags |= kRecordPosts;
+  meaning.request = next_number(call);
+  if (__builtin_expect(meaning.request == 0, 0)) return;
+  if (!requests.insert_plain(handle, meaning.request, process.many_threads)) meaning.request = 0;
+}
+
 /// Completes `meaning` for a call of this mode, and writes the call's record. `kind` is used for
 /// persistent requests.
 XYLEM_INLINE void finish(const Call& call, Mode mode, Word request, Meaning meaning,
                          RequestKind kind) noexcept {
-  if (mode != Mode::kBlocking) meaning.request = load_handle(request);
+  if (mode == Mode::kRequest) track_plain(call, request, meaning);
   if (mode == Mode::kPersistent) {
-    track_persistent(meaning, kind);
+    track_persistent(made_handle(request), meaning, kind);
     meaning.bytes = 0;  // Nothing has moved yet.
     meaning.flags = 0;
   }
@@ -243,17 +260,18 @@ XYLEM_INLINE void after_irecv(const Call& call, Mode mode, Word request, std::in
   Meaning meaning;
   const CommEntry* entry = comms.find(comm);
   place(meaning, entry, source, tag);
-  meaning.request = load_handle(request);
-  // A receive from MPI_PROC_NULL gets nothing, and MPI may return the same request handle many
-  // times.
-  if (entry == nullptr) {
-    message_numbers.give_up();  // Its channel is unknown.
-  } else if (source != process.abi.proc_null) {
-    const bool starts_later = mode == Mode::kPersistent;
-    PostedReceive posted;
-    if (!starts_later) posted = post_receive(meaning, source);
-    track_receive(meaning, entry->members, starts_later ? persistent : RequestKind::kReceive,
-                  posted);
+  if (entry == nullptr) message_numbers.give_up();  // Its channel is unknown.
+  if (mode == Mode::kPersistent) {
+    track_receive(made_handle(request), meaning, entry == nullptr ? nullptr : entry->members,
+                  persistent, {});
+  } else if (entry == nullptr || source == process.abi.proc_null) {
+    // A receive from MPI_PROC_NULL gets nothing, and MPI may return the same handle many times.
+    track_plain(call, request, meaning);
+  } else {
+    meaning.flags = kRecordPosts;
+    meaning.request = next_number(call);
+    track_receive(made_handle(request), meaning, entry->members, RequestKind::kReceive,
+                  post_receive(meaning, source));
   }
   note(call, meaning);
 }
@@ -285,6 +303,7 @@ XYLEM_INLINE void after_probe(const Call& call, Word comm, Word status, Word fla
   // A probe without a record needs its communicator only if it has matched a message (MPI_Mprobe,
   // MPI_Improbe).
   if (call.calls == 0 && !(found && message != 0)) return;
+  if (call.result == 0 && flag != 0) meaning.flags = found ? kRecordSucceeds : kRecordFindsNothing;
   const CommEntry* entry = call.result == 0 ? comms.find(comm) : nullptr;
   if (entry != nullptr) {
     meaning.comm = entry->identity;
@@ -304,55 +323,73 @@ XYLEM_INLINE void after_probe(const Call& call, Word comm, Word status, Word fla
 XYLEM_INLINE Word before_wait(Call& call, Word request, Word status) noexcept {
   call.request = load_handle(request);
   if (call.request == process.abi.request_null) call.request = 0;
-  call.tracked = requests.claim(call.request);
-  return call.tracked == nullptr ? status : own_status(call, status);
+  call.claimed = requests.claim(call.request, process.many_threads);
+  return call.claimed.tracked == nullptr ? status : own_status(call, status);
+}
+
+/// Whether a call has completed what it was called for. `flag` points to the answer of a test; it
+/// is 0 for a wait.
+XYLEM_INLINE bool has_completed(const Call& call, Word flag) noexcept {
+  return call.result == 0 && (flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0);
+}
+
+/// Sets the answer of a test in its own record.
+XYLEM_INLINE void set_answer(Meaning& meaning, const Call& call, Word flag) noexcept {
+  if (flag == 0 || call.result != 0) return;
+  meaning.flags |= has_completed(call, flag) ? kRecordSucceeds : kRecordFindsNothing;
+}
+
+/// Like complete(), for the most frequent kinds of requests.
+XYLEM_INLINE void complete_fast(Meaning& meaning, const ClaimedRequest& claimed, Word handle,
+                                Word status) noexcept {
+  TrackedRequest* const tracked = claimed.tracked;
+  if (tracked != nullptr && tracked->kind != RequestKind::kReceive)
+    return complete(meaning, claimed, handle, status);
+  meaning.request = claimed.number;
+  if (claimed.number != 0) meaning.flags |= kRecordCompletes;
+  if (tracked == nullptr) return;
+  read_tracked(meaning, *tracked, status);
+  requests.release(tracked);
+}
+
+/// Whether the completion of one of several requests gets a record: not if the request is unknown
+/// and has received nothing.
+XYLEM_INLINE bool is_worth_a_record(const Meaning& meaning) noexcept {
+  return (meaning.flags & (kRecordCompletes | kRecordReceive)) != 0;
 }
 
 /// `flag` is 0 for MPI_Wait.
 XYLEM_INLINE void after_wait(const Call& call, Word request, Word status, Word flag) noexcept {
   Meaning meaning;
-  meaning.request = call.request;
-  if (call.tracked != nullptr) {
-    const bool completed =
-        call.result == 0 && (flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0);
-    if (!completed) {
-      put_back(call.tracked, call.request, load_handle(request));
-    } else if (call.tracked->kind == RequestKind::kReceive) {
-      read_tracked(meaning, *call.tracked, status);
-      requests.release(call.tracked);
-    } else {
-      meaning = complete(call.tracked, call.request, status);
-    }
+  set_answer(meaning, call, flag);
+  if (has_completed(call, flag)) {
+    complete_fast(meaning, call.claimed, call.request, status);
+  } else {
+    meaning.request = call.claimed.number;
+    put_back(call.claimed, call.request, load_handle(request));
   }
   note(call, meaning);
 }
 
 // ---- several requests ----
 
-// For MPI_Waitall and MPI_Testall. Writes the call's own record, then one record for each receive
+// For MPI_Waitall and MPI_Testall. Writes the call's own record, then one record for each request
 // that completed.
 XYLEM_INLINE void after_waitall(const Call& call, std::int32_t, Word array, Word statuses,
                                 Word flag) noexcept {
-  note(call, Meaning{});
+  Meaning own;
+  set_answer(own, call, flag);
+  note(call, own);
   const Thread& thread = *call.thread;
   const std::uint32_t count = thread.request_count;
   if (count == 0) return;
-  const bool completed =
-      call.result == 0 && (flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0);
-  if (!completed) return after_unfinished(call, array, statuses);
-  TrackedRequest* const* const tracked = thread.requests;
+  if (!has_completed(call, flag)) return after_unfinished(call, array, statuses);
+  const ClaimedRequest* const claims = thread.claims;
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (tracked[i] == nullptr) continue;
-    const Word status = statuses + Word{i} * process.abi.status_bytes;
     Meaning meaning;
-    if (tracked[i]->kind == RequestKind::kReceive) {
-      meaning.request = thread.request_handles[i];
-      read_tracked(meaning, *tracked[i], status);
-      requests.release(tracked[i]);
-    } else {
-      meaning = complete(tracked[i], thread.request_handles[i], status);
-    }
-    if ((meaning.flags & kRecordReceive) != 0) note_completion(call, meaning);
+    complete_fast(meaning, claims[i], thread.request_handles[i],
+                  statuses + Word{i} * process.abi.status_bytes);
+    if (is_worth_a_record(meaning)) note_completion(call, meaning);
   }
 }
 

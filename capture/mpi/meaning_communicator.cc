@@ -1,5 +1,5 @@
 #include "capture/core/definition_writer_internal.h"
-#include "capture/mpi/meaning_internal.h"
+#include "capture/mpi/hot_shapes_internal.h"
 
 namespace xylem::capture {
 namespace {
@@ -17,7 +17,7 @@ std::uint64_t hash_of(const char* text) {
 }
 
 // Follows the request of MPI_Comm_idup until it completes.
-void track_new_comm(Word request, const Origin& origin, Word newcomm) {
+void track_new_comm(Word request, std::uint64_t number, const Origin& origin, Word newcomm) {
   TrackedRequest* tracked = requests.insert(request, process.many_threads);
   if (tracked == nullptr) {
     comms.lose_unseen();
@@ -32,7 +32,9 @@ void track_new_comm(Word request, const Origin& origin, Word newcomm) {
                             .tag = static_cast<std::int32_t>(origin.kind),
                             .kind = RequestKind::kNewComm,
                             .way = tracked->way,
-                            .posted = {}};
+                            .posted = {},
+                            .number = number,
+                            .later = tracked->later};
   requests.publish(tracked, request);
 }
 
@@ -40,9 +42,10 @@ void track_new_comm(Word request, const Origin& origin, Word newcomm) {
 void note_new(const Call& call, Mode mode, Word request, const Origin& origin, Word newcomm) {
   Meaning meaning;
   if (mode == Mode::kRequest) {
-    meaning.request = load_handle(request);
     if (call.thread != nullptr) {
-      track_new_comm(meaning.request, origin, newcomm);
+      meaning.flags = kRecordPosts;
+      meaning.request = next_number(call);
+      track_new_comm(load_handle(request), meaning.request, origin, newcomm);
     } else {
       comms.lose_unseen();  // Nobody may see the completion.
     }

@@ -15,22 +15,16 @@ bool is_receive(const TrackedRequest& tracked) {
   return tracked.kind == RequestKind::kReceive || (is_persistent && tracked.active);
 }
 
-bool is_true(Word flag) { return flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0; }
-
 void put_back(const Thread& thread, std::uint32_t i, Word array) {
-  if (thread.requests[i] != nullptr) {
-    xylem::capture::put_back(thread.requests[i], thread.request_handles[i], load_handle(array, i));
-  }
+  xylem::capture::put_back(thread.claims[i], thread.request_handles[i], load_handle(array, i));
 }
 
-// Ends the tracking of request `i`, which completed with `status`. Writes a record if it received a
-// message.
+// Ends the tracking of request `i`, which completed with `status`, and writes its record.
 void complete(const Call& call, std::uint32_t i, Word status) {
   Thread& thread = *call.thread;
-  TrackedRequest* tracked = std::exchange(thread.requests[i], nullptr);
-  if (tracked == nullptr) return;
-  const Meaning meaning = xylem::capture::complete(tracked, thread.request_handles[i], status);
-  if ((meaning.flags & kRecordReceive) != 0) note_completion(call, meaning);
+  Meaning meaning;
+  complete_fast(meaning, std::exchange(thread.claims[i], {}), thread.request_handles[i], status);
+  if (is_worth_a_record(meaning)) note_completion(call, meaning);
 }
 
 Word status_at(Word statuses, std::uint32_t i) {
@@ -47,21 +41,22 @@ bool is_fine(const Call& call, Word status) {
 
 }  // namespace
 
-Meaning complete(TrackedRequest* tracked, Word request, Word status) noexcept {
-  Meaning meaning;
-  meaning.request = request;
-  meaning.comm = tracked->comm;
-  if (is_receive(*tracked)) read_tracked(meaning, *tracked, status);
-  if (tracked->kind == RequestKind::kNewComm) add_completed_comm(*tracked);
-  tracked->active = false;
+void complete(Meaning& meaning, const ClaimedRequest& claimed, Word handle, Word status) noexcept {
+  TrackedRequest& tracked = *claimed.tracked;
+  meaning.comm = tracked.comm;
+  meaning.request = claimed.number;
+  if (claimed.number != 0) meaning.flags |= kRecordCompletes;
+  if (is_receive(tracked)) read_tracked(meaning, tracked, status);
+  if (tracked.kind == RequestKind::kNewComm) add_completed_comm(tracked);
+  tracked.active = false;
+  tracked.number = 0;
   const bool lives_on =
-      tracked->kind != RequestKind::kReceive && tracked->kind != RequestKind::kNewComm;
+      tracked.kind != RequestKind::kReceive && tracked.kind != RequestKind::kNewComm;
   if (lives_on) {
-    requests.publish(tracked, request);
+    requests.publish(&tracked, handle);
   } else {
-    requests.release(tracked);
+    requests.release(&tracked);
   }
-  return meaning;
 }
 
 Word before_completion(const Call& call, std::int32_t count, Word array, Word statuses,
@@ -76,13 +71,15 @@ Word before_completion(const Call& call, std::int32_t count, Word array, Word st
   }
   const TrackedRequest* one = nullptr;
   std::uint32_t found = 0;
-  TrackedRequest** const tracked = thread.requests;
+  ClaimedRequest* const claims = thread.claims;
   Word* const handles = thread.request_handles;
   for (std::uint32_t i = 0; i < wanted; ++i) {
     handles[i] = load_handle(array, i);
-    tracked[i] = handles[i] == process.abi.request_null ? nullptr : requests.claim(handles[i]);
-    if (tracked[i] == nullptr) continue;
-    one = tracked[i];
+    claims[i] = handles[i] == process.abi.request_null
+                    ? ClaimedRequest{}
+                    : requests.claim(handles[i], process.many_threads);
+    if (claims[i].tracked == nullptr) continue;
+    one = claims[i].tracked;
     ++found;
   }
   thread.request_count = wanted;
@@ -105,9 +102,11 @@ void after_unfinished(const Call& call, Word array, Word statuses) noexcept {
 
 void after_waitany(const Call& call, std::int32_t, Word array, Word index, Word status,
                    Word flag) noexcept {
-  note(call, Meaning{});
+  Meaning own;
+  set_answer(own, call, flag);
+  note(call, own);
   Thread& thread = *call.thread;
-  const std::int32_t chosen = call.result == 0 && is_true(flag)
+  const std::int32_t chosen = has_completed(call, flag)
                                   ? *reinterpret_cast<const std::int32_t*>(index)
                                   : process.abi.undefined;
   for (std::uint32_t i = 0; i < thread.request_count; ++i) {
@@ -120,8 +119,14 @@ void after_waitany(const Call& call, std::int32_t, Word array, Word index, Word 
 }
 
 void after_waitsome(const Call& call, std::int32_t, Word array, Word outcount, Word indices,
-                    Word statuses) noexcept {
-  note(call, Meaning{});
+                    Word statuses, bool is_test) noexcept {
+  Meaning own;
+  // The count is MPI_UNDEFINED, below 0, if there was no active request.
+  if (is_test && call.result == 0) {
+    own.flags = *reinterpret_cast<const std::int32_t*>(outcount) != 0 ? kRecordSucceeds
+                                                                      : kRecordFindsNothing;
+  }
+  note(call, own);
   Thread& thread = *call.thread;
   const bool in_status = (call.result & kErrorClassBits) == process.abi.error_in_status;
   const std::int32_t completed = call.result == 0 || in_status
@@ -131,31 +136,39 @@ void after_waitsome(const Call& call, std::int32_t, Word array, Word outcount, W
     const std::int32_t i = reinterpret_cast<const std::int32_t*>(indices)[k];
     const Word status = status_at(statuses, static_cast<std::uint32_t>(k));
     if (i < 0 || static_cast<std::uint32_t>(i) >= thread.request_count) continue;
-    if (thread.requests[i] == nullptr || !is_fine(call, status)) continue;
+    if (!is_fine(call, status)) continue;
     complete(call, static_cast<std::uint32_t>(i), status);
   }
+  // Those that have completed are not claimed any more.
   for (std::uint32_t i = 0; i < thread.request_count; ++i) put_back(thread, i, array);
 }
 
 void before_request_free(Call& call, Word request) noexcept {
-  call.request = load_handle(request);
-  call.tracked = requests.claim(call.request);
-  if (call.tracked == nullptr) return;
+  call.claimed = requests.claim(load_handle(request), process.many_threads);
+  TrackedRequest* const tracked = call.claimed.tracked;
+  if (tracked == nullptr) return;
   // MPI still completes the receive, but the program cannot learn when, or from which sender.
-  if (is_receive(*call.tracked)) count_untracked();
-  message_numbers.forget(call.tracked->posted);
-  requests.release(call.tracked);
+  if (is_receive(*tracked)) count_untracked();
+  message_numbers.forget(tracked->posted);
+  requests.release(tracked);
 }
 
 void after_request_free(const Call& call) noexcept {
   Meaning meaning;
-  meaning.request = call.request;
+  meaning.request = call.claimed.number;
   note(call, meaning);
 }
 
-void after_request(const Call& call, Word handle) noexcept {
+void after_new_request(const Call& call, Mode mode, Word request) noexcept {
+  if (call.result != 0) return note(call, Meaning{});
+  finish(call, mode, request, Meaning{}, RequestKind::kPlain);
+}
+
+void after_request(const Call& call, Word handle, Word flag) noexcept {
   Meaning meaning;
-  meaning.request = handle & process.abi.handle_mask;
+  set_answer(meaning, call, flag);
+  const TrackedRequest* const tracked = requests.find(handle & process.abi.handle_mask);
+  if (tracked != nullptr) meaning.request = tracked->number;
   note(call, meaning);
 }
 

@@ -14,7 +14,8 @@
 //                             counts the size at each start.
 //   recv, mrecv               the size received, from the status
 //   wait, test                the same if the request was a receive that completed, else 0. With
-//                             several requests, each receive has a completion record with its size.
+//                             several requests, each request that completed has a completion
+//                             record, with its size if it was a receive.
 //   probes, barrier           0
 //   bcast, scatter(v)         at the root: the size sent; for scatter(v), the sum over all ranks,
 //                             the root included. At other ranks: 0.
@@ -75,29 +76,43 @@ XYLEM_INLINE Word load_handle(Word at, std::uint32_t i = 0) noexcept {
 /// Size of one element in bytes, according to MPI; 0 if MPI reports no size.
 std::uint64_t type_size(Word datatype) noexcept;
 
-/// Tracks a receive until its completion. `meaning` has the request and what the receive asks for.
-/// If the request table has no room for it, counts the receive as untracked.
-void track_receive(const Meaning& meaning, const Members* members, RequestKind kind,
+/// Gives the operation that the call has started a number. The result is 0, and no operation after
+/// it has a number, if the process may have missed completions. Then nobody can tell which
+/// operation a handle means.
+XYLEM_INLINE std::uint64_t next_number(const Call& call) noexcept {
+  if (__builtin_expect(requests.has_given_up(), 0)) return 0;
+  if (__builtin_expect(process.segment->was_disabled.load(std::memory_order_relaxed) != 0, 0))
+    return 0;
+  Thread& thread = *call.thread;
+  return request_number(thread.number, ++thread.started);
+}
+
+/// Tracks a receive until its completion. `meaning` has its number and what it asks for. If the
+/// request table has no room for it, counts the receive as untracked.
+void track_receive(Word handle, const Meaning& meaning, const Members* members, RequestKind kind,
                    PostedReceive posted) noexcept;
 /// Tracks a persistent request. `meaning` describes the payload of each start.
-void track_persistent(Meaning meaning, RequestKind kind) noexcept;
+void track_persistent(Word handle, const Meaning& meaning, RequestKind kind) noexcept;
 /// Tracks a message that a probe has matched, and numbers it. `message` points to its handle.
 void track_message(Word message, const Members* members, Meaning meaning) noexcept;
 
 /// Handles a request that a call did not complete, or that it completed with an error. `before` and
 /// `now` are the request's handles before and after the call. If they are equal, the request stays
 /// tracked.
-inline void put_back(TrackedRequest* tracked, Word before, Word now) noexcept {
-  if (now == before) {
-    requests.publish(tracked, before);
+inline void put_back(const ClaimedRequest& claimed, Word before, Word now) noexcept {
+  if (claimed.tracked == nullptr) {
+    const bool is_plain = claimed.number != 0 && now == before;
+    if (is_plain) requests.insert_plain(before, claimed.number, process.many_threads);
+  } else if (now == before) {
+    requests.publish(claimed.tracked, before);
   } else {
-    message_numbers.forget(tracked->posted);
-    requests.release(tracked);
+    message_numbers.forget(claimed.tracked->posted);
+    requests.release(claimed.tracked);
   }
 }
-/// Handles the completion of `tracked` with `status`. If a message was received, the result
-/// describes this message.
-Meaning complete(TrackedRequest* tracked, Word request, Word status) noexcept;
+/// Handles the completion of a claimed request with `status`. If a message was received, `meaning`
+/// gets its description, too.
+void complete(Meaning& meaning, const ClaimedRequest& claimed, Word handle, Word status) noexcept;
 
 // Point to point.
 void after_psend(const Call& call, Mode mode, Word request, std::int32_t partitions,
@@ -126,10 +141,12 @@ void after_unfinished(const Call& call, Word array, Word statuses) noexcept;
 void after_waitany(const Call& call, std::int32_t count, Word array, Word index, Word status,
                    Word flag) noexcept;
 void after_waitsome(const Call& call, std::int32_t count, Word array, Word outcount, Word indices,
-                    Word statuses) noexcept;
+                    Word statuses, bool is_test) noexcept;
 void before_request_free(Call& call, Word request) noexcept;
 void after_request_free(const Call& call) noexcept;
-void after_request(const Call& call, Word handle) noexcept;  ///< Records only the request.
+void after_new_request(const Call& call, Mode mode, Word request) noexcept;
+/// Records only the request. `flag` points to the answer of a function that asks about the request.
+void after_request(const Call& call, Word handle, Word flag = 0) noexcept;
 
 /// A collective call on `comm` failed, or `comm` is unknown. So this process and others may count
 /// later collectives differently: their numbers are unknown.

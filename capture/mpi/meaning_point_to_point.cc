@@ -27,29 +27,31 @@ TrackedRequest* track(Word key, const Members* members, const Meaning& meaning, 
   tracked->kind = kind;
   tracked->active = false;
   tracked->posted = posted;
+  tracked->number = meaning.request;
   requests.publish(tracked, key);
   return tracked;
 }
 
-// Marks a persistent request as started and fills `meaning`. Returns false if the start moves no
-// payload: for a receive or an unknown request.
-bool start_one(Word handle, Meaning& meaning) {
+// Marks a persistent request as started and fills `meaning`. Returns false for an unknown request.
+bool start_one(const Call& call, Word handle, Meaning& meaning) {
   TrackedRequest* tracked = requests.find(handle);
-  meaning.request = handle;
-  if (tracked == nullptr) return false;
+  if (tracked == nullptr || tracked->kind == RequestKind::kPlain) return false;
   tracked->active = true;
+  tracked->number = next_number(call);
+  meaning.request = tracked->number;
   meaning.comm = tracked->comm;
   meaning.peer = tracked->peer;
   meaning.tag = tracked->tag;
-  if (tracked->kind == RequestKind::kPartitionedReceive) return false;
+  meaning.flags = kRecordPosts;
+  if (tracked->kind == RequestKind::kPartitionedReceive) return true;
   if (tracked->kind == RequestKind::kPersistentReceive) {
     tracked->posted = post_receive(meaning);
-    return false;
+    return true;
   }
   meaning.bytes = tracked->bytes;
   const bool is_send = tracked->kind == RequestKind::kPersistentSend;
   const bool is_partitioned = tracked->kind == RequestKind::kPartitionedSend;
-  if ((is_send || is_partitioned) && meaning.peer != kNoPeer) meaning.flags = kRecordSend;
+  if ((is_send || is_partitioned) && meaning.peer != kNoPeer) meaning.flags |= kRecordSend;
   if (is_send) number_send(meaning);
   return true;
 }
@@ -62,14 +64,14 @@ std::uint64_t type_size(Word datatype) noexcept {
   return static_cast<std::uint64_t>(size);
 }
 
-void track_receive(const Meaning& meaning, const Members* members, RequestKind kind,
+void track_receive(Word handle, const Meaning& meaning, const Members* members, RequestKind kind,
                    PostedReceive posted) noexcept {
-  if (meaning.request == 0) return message_numbers.forget(posted);
-  track(meaning.request, members, meaning, kind, posted);
+  if (handle == 0) return message_numbers.forget(posted);
+  track(handle, members, meaning, kind, posted);
 }
 
-void track_persistent(Meaning meaning, RequestKind kind) noexcept {
-  if (meaning.request != 0) track(meaning.request, nullptr, meaning, kind);
+void track_persistent(Word handle, const Meaning& meaning, RequestKind kind) noexcept {
+  if (handle != 0) track(handle, nullptr, meaning, kind);
 }
 
 void track_message(Word message, const Members* members, Meaning meaning) noexcept {
@@ -114,41 +116,47 @@ void after_isendrecv(const Call& call, Mode mode, Word request, std::int64_t cou
 
 void before_mrecv(Call& call, Word message) noexcept {
   const Word handle = load_handle(message);
-  call.tracked = handle == 0 ? nullptr : requests.claim(handle | kMessageBit);
+  call.claimed = {};
+  if (handle != 0) call.claimed = requests.claim(handle | kMessageBit, process.many_threads);
 }
 
 void after_mrecv(const Call& call, Word status) noexcept {
   Meaning meaning;
-  if (call.tracked != nullptr) {
-    meaning.comm = call.tracked->comm;
+  if (TrackedRequest* const message = call.claimed.tracked) {
+    meaning.comm = message->comm;
     if (call.result == 0) {
-      read_tracked(meaning, *call.tracked, status);
+      read_tracked(meaning, *message, status);
     } else {
-      message_numbers.forget(call.tracked->posted);
+      message_numbers.forget(message->posted);
     }
-    requests.release(call.tracked);
+    requests.release(message);
   }
   note(call, meaning);
 }
 
 void after_imrecv(const Call& call, Word request) noexcept {
   Meaning meaning;
-  if (TrackedRequest* message = call.tracked) {
+  if (TrackedRequest* const message = call.claimed.tracked) {
     meaning.comm = message->comm;
     meaning.peer = message->peer;
     meaning.tag = message->tag;
-    meaning.request = load_handle(request);
-    if (call.result == 0)
-      track_receive(meaning, message->members, RequestKind::kReceive, message->posted);
+    if (call.result == 0) {
+      meaning.flags = kRecordPosts;
+      meaning.request = next_number(call);
+      track_receive(made_handle(request), meaning, message->members, RequestKind::kReceive,
+                    message->posted);
+    }
     message->posted = {};
-    requests.release(call.tracked);
+    requests.release(message);
+  } else if (call.result == 0) {
+    track_plain(call, request, meaning);  // MPI_MESSAGE_NO_PROC, or an unknown message.
   }
   note(call, meaning);
 }
 
 void after_start(const Call& call, Word request) noexcept {
   Meaning meaning;
-  if (call.result == 0) start_one(load_handle(request), meaning);
+  if (call.result == 0) start_one(call, load_handle(request), meaning);
   note(call, meaning);
 }
 
@@ -157,7 +165,7 @@ void after_startall(const Call& call, std::int32_t count, Word array) noexcept {
   if (call.result != 0) return;
   for (std::int32_t i = 0; i < count; ++i) {
     Meaning meaning;
-    if (start_one(load_handle(array, static_cast<std::uint32_t>(i)), meaning))
+    if (start_one(call, load_handle(array, static_cast<std::uint32_t>(i)), meaning))
       note_completion(call, meaning);
   }
 }

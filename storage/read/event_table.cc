@@ -36,12 +36,15 @@ enum Column : int {
   kResult,
   kCalls,
   kNumber,
+  kStage,
+  kSuccess,
 };
 
 constexpr const char* kDeclaration =
     "CREATE TABLE event(world INTEGER, rank INTEGER, thread INTEGER, begin_ns INTEGER,"
     " end_ns INTEGER, kind TEXT, function TEXT, peer INTEGER, bytes INTEGER, tag INTEGER,"
-    " comm INTEGER, request INTEGER, result INTEGER, calls INTEGER, number INTEGER)";
+    " comm INTEGER, request INTEGER, result INTEGER, calls INTEGER, number INTEGER,"
+    " stage TEXT, success INTEGER)";
 
 struct Module {
   bool completions;
@@ -181,7 +184,10 @@ int Cursor::advance() {
 }
 
 bool Cursor::wanted(const wire::Event& event) {
-  if ((event.kind == wire::kKindCompletion) != table_.module.completions) return false;
+  const bool is_part = event.kind == wire::kKindCompletion;
+  const bool is_start = (event.flags & wire::kEventPosts) != 0;
+  const bool is_completion = is_part ? !is_start : (event.flags & wire::kEventCompletes) != 0;
+  if (table_.module.completions ? !is_completion : is_part && !is_start) return false;
   return !function_ || table_.functions.name(leaf_, event.function) == *function_;
 }
 
@@ -237,7 +243,7 @@ void Cursor::column(sqlite3_context* out, int column) {
     case kEnd:
       return sqlite3_result_int64(out, event.end_ns);
     case kKind:
-      return sqlite3_result_text(out, wire::event_kind_name(event.kind), -1, SQLITE_STATIC);
+      return sqlite3_result_text(out, wire::event_kind_name(event), -1, SQLITE_STATIC);
     case kFunction: {
       const std::string& name = table_.functions.name(leaf_, event.function);
       return sqlite3_result_text(out, name.data(), static_cast<int>(name.size()), SQLITE_STATIC);
@@ -261,6 +267,13 @@ void Cursor::column(sqlite3_context* out, int column) {
       return sqlite3_result_int64(out, event.calls);
     case kNumber:
       if ((event.flags & wire::kEventNumbered) != 0) sqlite3_result_int64(out, event.number);
+      return;
+    case kStage:
+      if (const char* stage = wire::stage_name(event))
+        sqlite3_result_text(out, stage, -1, SQLITE_STATIC);
+      return;
+    case kSuccess:
+      if (const auto success = wire::success_of(event)) sqlite3_result_int(out, *success ? 1 : 0);
       return;
     default:
       return;

@@ -32,7 +32,11 @@ void MessageMatcher::add(ProcessIndex index, const wire::Event& event, bool post
     process.posts[event.request] = {event.begin_ns, event.end_ns, event.thread};
     return;
   }
-  if (!is_send && !is_receive) return;
+  if (!is_send && !is_receive) {
+    // A receive that was cancelled, or a receive from MPI_PROC_NULL.
+    if ((event.flags & wire::kEventCompletes) != 0) process.posts.erase(event.request);
+    return;
+  }
   MessageHalf half;
   half.begin_ns = event.begin_ns;
   half.end_ns = event.end_ns;

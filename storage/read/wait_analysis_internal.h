@@ -19,7 +19,7 @@
 
 namespace xylem::storage {
 
-/// A smaller message is taken as buffered if it is not sure that a call waited for it. MPI
+/// A smaller message is taken as buffered if its call may have waited for another one. MPI
 /// libraries buffer at least so much.
 constexpr std::uint64_t kSurelyBuffered = 1024;
 /// After this number of events, or of calls in flight, waits are followed to their causes.
@@ -50,7 +50,7 @@ struct WaitAnalysis::State final : MessageSink, CollectiveMatcher::Sink {
     Rank rank{};
     std::uint32_t coverage = 0;                 // Index into `coverages`.
     std::vector<std::uint64_t> gathering = {};  // By thread: the call whose completions may follow.
-    std::unordered_map<std::uint64_t, std::uint64_t> requests = {};  // By handle.
+    std::unordered_map<std::uint64_t, std::uint64_t> requests = {};  // By number in the trace.
     std::deque<Probe> probes = {};
   };
 
@@ -60,7 +60,7 @@ struct WaitAnalysis::State final : MessageSink, CollectiveMatcher::Sink {
 
   void add(ProcessIndex index, FunctionIndex function, const wire::Event& event);
   std::uint64_t open(ProcessIndex index, FunctionIndex function, const wire::Event& event);
-  void add_completion(ProcessIndex index, const wire::Event& event);
+  void add_part(ProcessIndex index, FunctionIndex function, const wire::Event& event);
   void add_collective(ProcessIndex index, FunctionIndex function, const wire::Event& event);
   void post_collective(ProcessIndex index, FunctionIndex function, const wire::Event& event);
   void post_message(ProcessIndex index, FunctionIndex function, const wire::Event& event);
@@ -73,11 +73,11 @@ struct WaitAnalysis::State final : MessageSink, CollectiveMatcher::Sink {
   // ---- requests ----
 
   std::uint64_t track(ProcessIndex index, const wire::Event& event);
-  void forget(ProcessIndex index, std::uint64_t handle);
+  void forget_ended(ProcessIndex index, const wire::Event& event);
+  void forget(ProcessIndex index, std::uint64_t event_request);
   void untrack(std::uint64_t number);
   void close_if_done(std::uint64_t number);
-  void wait_for(std::uint64_t call_number, std::uint64_t request_number);
-  void consider_requests(ProcessIndex index, std::uint64_t call_number);
+  bool wait_for(ProcessIndex index, std::uint64_t call_number, std::uint64_t event_request);
   void apply(OpenCall& call, const Request& request) const;
   void drop_requests(OpenCall& call);
 

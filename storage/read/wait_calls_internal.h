@@ -18,8 +18,6 @@ struct Reason {
   Nanos until = 0;
   ThreadOf cause;
   WaitKind kind{};
-  /// It is not sure that the call waited for this. It explains only time that nothing else does.
-  bool is_guess = false;
 };
 
 /// A blocking call whose waits are not known yet.
@@ -33,8 +31,7 @@ struct OpenCall {
   bool has_payload = false;
   bool sends = false;
   std::optional<NotAnalysed> lacks;
-  std::optional<NotAnalysed> guess_lacks;  // Counts if the call has no other payload.
-  Rank destination{};                      // Of a send.
+  Rank destination{};  // Of a send.
   std::vector<Reason> reasons;
   std::vector<std::uint64_t> requests;  // Those that are not decided.
 
@@ -49,25 +46,19 @@ struct OpenCall {
   }
 };
 
-/// A send or collective that does not block, from its post until its reason is known and its handle
-/// is used for another request.
+/// A send or collective that does not block, from its post until its reason is known and it has
+/// completed.
 struct Request {
-  ThreadOf thread;
   std::uint64_t bytes = 0;
   Rank destination{};  // Of a send.
   bool is_send = false;
-  bool is_tracked = true;  // A later call may complete it.
+  bool is_tracked = true;  // It has not completed.
   bool is_decided = false;
   std::optional<Reason> reason;  // Until when a call waits that completes it; nullopt: it does not.
   std::optional<NotAnalysed> lacks;
-  std::vector<std::uint64_t> calls;  // Those that wait until it is decided.
+  std::uint64_t call = 0;  // The one that has waited for it, until it is decided; 0: none.
 
-  void clear() {
-    auto kept = std::move(calls);
-    kept.clear();
-    *this = {};
-    calls = std::move(kept);
-  }
+  void clear() { *this = {}; }
 };
 
 /// Objects that have a number while they are in use. The number of an object that was closed stands

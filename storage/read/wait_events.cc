@@ -11,12 +11,13 @@
 namespace xylem::storage {
 namespace {
 
-/// Limits the work for calls that may complete any of many requests. Further requests, further
-/// calls and older probes are not considered.
-constexpr std::size_t kMaxConsidered = 256;
-constexpr std::size_t kMaxCallsOfRequest = 64;
+/// Limits the work for probes. Older ones are not considered.
 constexpr std::size_t kMaxProbes = 64;
 
+/// Whether the event starts an operation that a later event completes.
+bool starts(const wire::Event& event) {
+  return (event.flags & wire::kEventPosts) != 0 && event.request != 0;
+}
 bool is_numbered(const wire::Event& event) { return (event.flags & wire::kEventNumbered) != 0; }
 std::optional<Rank> rank_of(std::int32_t peer) {
   return peer < 0 ? std::nullopt : std::optional(Rank{static_cast<std::uint32_t>(peer)});
@@ -52,7 +53,7 @@ void WaitAnalysis::State::end_gathering(std::uint64_t& number) {
   if (call == nullptr) return;
   call->is_gathering = false;
   if (!call->has_payload && call->requests.empty() && call->reasons.empty() && !call->lacks)
-    call->lacks = call->guess_lacks.value_or(NotAnalysed::kNotCovered);
+    call->lacks = NotAnalysed::kNotCovered;
   settle_if_decided(ended, *call);
 }
 
@@ -71,7 +72,7 @@ std::uint64_t WaitAnalysis::State::open(ProcessIndex index, FunctionIndex functi
 void WaitAnalysis::State::add(ProcessIndex index, FunctionIndex function,
                               const wire::Event& event) {
   if (event.kind == wire::kKindCompletion) {
-    add_completion(index, event);
+    add_part(index, function, event);
   } else if (event.kind == wire::kKindMpi) {
     if (auto& gathering = gathering_of(index, event.thread); gathering != 0)
       end_gathering(gathering);
@@ -83,6 +84,11 @@ void WaitAnalysis::State::add(ProcessIndex index, FunctionIndex function,
       add_call(index, function, role, event);
     } else if (is_message || role == CallRole::kPost) {
       post_message(index, function, event);
+    } else if (role == CallRole::kFree) {
+      forget(index, event.request);
+    } else {
+      forget_ended(index, event);
+      messages.add(index, event, false);
     }
   }
   if (--until_batch == 0) {
@@ -94,9 +100,7 @@ void WaitAnalysis::State::add(ProcessIndex index, FunctionIndex function,
 void WaitAnalysis::State::post_message(ProcessIndex index, FunctionIndex function,
                                        const wire::Event& event) {
   std::uint64_t number = 0;
-  if (!sends(event) || event.request == 0 || is_untracked[raw(function)]) {
-    forget(index, event.request);
-  } else {
+  if (sends(event) && starts(event) && !is_untracked[raw(function)]) {
     number = track(index, event);
     Request& request = *requests.find(number & ~kRequestMark);
     request.is_send = true;
@@ -106,15 +110,21 @@ void WaitAnalysis::State::post_message(ProcessIndex index, FunctionIndex functio
   messages.add(index, event, functions[raw(function)].role == CallRole::kPost, number);
 }
 
-void WaitAnalysis::State::add_completion(ProcessIndex index, const wire::Event& event) {
+/// A request that a call of several has started or completed, or the receive of an MPI_Sendrecv.
+void WaitAnalysis::State::add_part(ProcessIndex index, FunctionIndex function,
+                                   const wire::Event& event) {
+  if (starts(event)) return post_message(index, function, event);
   const std::uint64_t number = gathering_of(index, event.thread);
   OpenCall* const call = calls.find(number);
-  const bool is_of_call = call != nullptr && call->begin_ns == event.begin_ns &&
-                          call->end_ns == event.end_ns && receives(event);
-  if (is_of_call) {
+  const bool is_of_call =
+      call != nullptr && call->begin_ns == event.begin_ns && call->end_ns == event.end_ns;
+  if (is_of_call && receives(event)) {
     call->has_payload = true;
     ++call->pending;
+  } else if (is_of_call) {
+    wait_for(index, number, event.request);
   }
+  forget_ended(index, event);
   messages.add(index, event, false, is_of_call ? number : 0);
 }
 
@@ -135,14 +145,10 @@ void WaitAnalysis::State::add_call(ProcessIndex index, FunctionIndex function, C
   }
   messages.add(index, event, false);
   if (role == CallRole::kProbe) return add_probe(index, number, event);
-  if (role == CallRole::kWaitSeveral) return consider_requests(index, number);
   if (call.is_gathering) return;
-  const auto posted = processes[raw(index)].requests.find(event.request);
-  if (role != CallRole::kWait || posted == processes[raw(index)].requests.end())
+  if (role != CallRole::kWait || !wait_for(index, number, event.request))
     return lack(number, NotAnalysed::kNotCovered);
-  const std::uint64_t request = posted->second;
-  wait_for(number, request);
-  forget(index, event.request);
+  forget_ended(index, event);
   settle_if_decided(number, call);
 }
 
@@ -167,7 +173,6 @@ void WaitAnalysis::State::add_collective(ProcessIndex index, FunctionIndex funct
   if (!is_collective(role)) {
     if (is_collective(collective_roles[raw(function)]))
       return post_collective(index, function, event);
-    forget(index, event.request);
     collectives.arrive(index, event.comm, event.number,
                        nullptr);  // Its number counts, and its time.
     if (may_wait(role)) lack(open(index, function, event), NotAnalysed::kNotCovered);
@@ -185,7 +190,7 @@ void WaitAnalysis::State::add_collective(ProcessIndex index, FunctionIndex funct
 
 void WaitAnalysis::State::post_collective(ProcessIndex index, FunctionIndex function,
                                           const wire::Event& event) {
-  if (event.request == 0) {
+  if (!starts(event)) {
     collectives.arrive(index, event.comm, event.number, nullptr);
     return;
   }
@@ -199,23 +204,25 @@ void WaitAnalysis::State::post_collective(ProcessIndex index, FunctionIndex func
 
 // ---- requests ----
 
-/// From now on, the handle stands for this request.
+/// Follows a request until its completion.
 std::uint64_t WaitAnalysis::State::track(ProcessIndex index, const wire::Event& event) {
   const std::uint64_t number = requests.open() | kRequestMark;
-  Request& request = *requests.find(number & ~kRequestMark);
-  request.thread = thread_of(index, event.thread);
   const auto [place, is_new] = processes[raw(index)].requests.try_emplace(event.request, number);
-  if (!is_new) untrack(std::exchange(place->second, number));
+  if (!is_new) untrack(std::exchange(place->second, number));  // Of a damaged file.
   return number;
 }
 
-/// From now on, the handle stands for no request.
-void WaitAnalysis::State::forget(ProcessIndex index, std::uint64_t handle) {
-  auto& by_handle = processes[raw(index)].requests;
-  const auto found = by_handle.find(handle);
-  if (found == by_handle.end()) return;
+/// Forgets the request that the event has completed, if it has.
+void WaitAnalysis::State::forget_ended(ProcessIndex index, const wire::Event& event) {
+  if ((event.flags & wire::kEventCompletes) != 0) forget(index, event.request);
+}
+
+void WaitAnalysis::State::forget(ProcessIndex index, std::uint64_t event_request) {
+  auto& by_number = processes[raw(index)].requests;
+  const auto found = by_number.find(event_request);
+  if (found == by_number.end()) return;
   const std::uint64_t number = found->second;
-  by_handle.erase(found);
+  by_number.erase(found);
   untrack(number);
 }
 
@@ -229,46 +236,36 @@ void WaitAnalysis::State::close_if_done(std::uint64_t number) {
   if (request.is_decided && !request.is_tracked) requests.close(number);
 }
 
-void WaitAnalysis::State::wait_for(std::uint64_t call_number, std::uint64_t request_number) {
+/// The call has waited for the request. Returns false if the request is not analysed.
+bool WaitAnalysis::State::wait_for(ProcessIndex index, std::uint64_t call_number,
+                                   std::uint64_t event_request) {
+  const auto& by_number = processes[raw(index)].requests;
+  const auto posted = by_number.find(event_request);
+  if (posted == by_number.end()) return false;
   OpenCall& call = *calls.find(call_number);
-  Request& request = *requests.find(request_number & ~kRequestMark);
-  call.has_payload |= !call.is_gathering;
-  if (request.is_decided) return apply(call, request);
-  request.calls.push_back(call_number);
-  call.requests.push_back(request_number);
-  ++call.pending;
-}
-
-/// The record does not say which requests the call has completed, if they do not receive. It may
-/// have waited for those of its thread.
-void WaitAnalysis::State::consider_requests(ProcessIndex index, std::uint64_t call_number) {
-  const auto& by_handle = processes[raw(index)].requests;
-  if (by_handle.empty() || by_handle.size() > kMaxConsidered) return;
-  OpenCall& call = *calls.find(call_number);
-  for (const auto& [handle, number] : by_handle) {
-    const Request& request = *requests.find(number & ~kRequestMark);
-    if (!(request.thread == call.thread) || request.calls.size() >= kMaxCallsOfRequest) continue;
-    if (request.is_send && request.bytes < kSurelyBuffered) {
-      call.has_payload = true;
-    } else {
-      wait_for(call_number, number);
-    }
+  Request& request = *requests.find(posted->second & ~kRequestMark);
+  call.has_payload = true;
+  if (request.is_decided) {
+    apply(call, request);
+  } else if (request.call == 0) {
+    request.call = call_number;
+    call.requests.push_back(posted->second);
+    ++call.pending;
   }
+  return true;
 }
 
 void WaitAnalysis::State::apply(OpenCall& call, const Request& request) const {
-  const bool is_sure = functions[raw(call.function)].role == CallRole::kWait;
-  if (request.lacks) {
-    (is_sure ? call.lacks : call.guess_lacks) = request.lacks;
-    return;
-  }
-  call.has_payload = true;
+  if (request.lacks) call.lacks = request.lacks;
   if (!request.reason) return;
-  // A send that has returned before was buffered. Another request may be completed by another call.
-  const bool is_of_later = request.reason->until > call.end_ns;
-  if (is_of_later && (request.is_send || !is_sure)) return;
+  if (request.is_send) {
+    // A call that has returned before did not wait: the send was buffered.
+    if (request.reason->until > call.end_ns) return;
+    // The call has waited for something else if it was longer.
+    const bool has_one = functions[raw(call.function)].role == CallRole::kWait;
+    if (!has_one && request.bytes < kSurelyBuffered) return;
+  }
   call.reasons.push_back(*request.reason);
-  call.reasons.back().is_guess = !is_sure;
 }
 
 /// The call has not waited for its requests that are not decided. Ends their part in it.

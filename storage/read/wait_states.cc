@@ -37,11 +37,10 @@ void WaitAnalysis::State::give(std::uint64_t number, std::optional<Reason> reaso
   request->is_decided = true;
   request->reason = reason;
   request->lacks = lacks;
-  for (const std::uint64_t waiting : request->calls) {
-    OpenCall* const call = calls.find(waiting);
-    if (call == nullptr || std::erase(call->requests, number) == 0) continue;
+  OpenCall* const call = calls.find(request->call);
+  if (call != nullptr && std::erase(call->requests, number) != 0) {
     apply(*call, *request);
-    decide(waiting, *call);
+    decide(request->call, *call);
   }
   close_if_done(number & ~kRequestMark);
 }
@@ -154,7 +153,6 @@ void WaitAnalysis::State::explain_root(const std::vector<Arrival>& arrivals, Cal
 void WaitAnalysis::State::settle(std::uint64_t number, OpenCall& call) {
   WaitCoverage& coverage = coverages[processes[raw(call.thread.process)].coverage];
   const Nanos duration = saturating_subtract(call.end_ns, call.begin_ns);
-  if (!call.has_payload && !call.lacks) call.lacks = call.guess_lacks;
   const auto count = [&](WaitCoverage::Part& part) {
     part.calls += call.calls;
     part.time_ns = saturating_add(part.time_ns, duration);
@@ -162,11 +160,10 @@ void WaitAnalysis::State::settle(std::uint64_t number, OpenCall& call) {
   count(coverage.blocking);
   count(call.lacks ? coverage.not_analysed[static_cast<std::size_t>(*call.lacks)]
                    : coverage.analysed);
-  // An MPI_Sendrecv surely waits for its message. Only the time after that is its send's. The same
-  // holds for a call that may have waited for a request.
+  // A call that receives surely waits for its message. Only the time after that is its sends'.
   std::ranges::sort(call.reasons, {}, [](const Reason& reason) {
-    return std::tuple(reason.is_guess || reason.kind == WaitKind::kLateReceiver, reason.until,
-                      reason.cause.process, reason.cause.thread, reason.kind);
+    return std::tuple(reason.kind == WaitKind::kLateReceiver, reason.until, reason.cause.process,
+                      reason.cause.thread, reason.kind);
   });
   spans.clear();
   Nanos at = call.begin_ns;
@@ -193,7 +190,6 @@ bool WaitAnalysis::State::is_surely_buffered(WorldId world, const OpenCall& call
 }
 
 void WaitAnalysis::State::settle_buffered_sends() {
-  const Nanos all_promised = promised.empty() ? kNever : std::ranges::min(promised);
   calls.for_each([&](std::uint64_t number, OpenCall& call) {
     if (call.is_gathering || call.pending == 0) return;
     const WorldId world = processes[raw(call.thread.process)].world;
@@ -203,11 +199,9 @@ void WaitAnalysis::State::settle_buffered_sends() {
       return;
     }
     if (call.requests.empty()) return;
-    const bool is_sure = role == CallRole::kWait;
     const bool has_not_waited = std::ranges::all_of(call.requests, [&](std::uint64_t of) {
       const Request& request = *requests.find(of & ~kRequestMark);
-      if (request.is_send) return is_surely_buffered(world, call, request.destination);
-      return !is_sure && saturating_add(call.end_ns, kClockSlack) < all_promised;
+      return request.is_send && is_surely_buffered(world, call, request.destination);
     });
     if (!has_not_waited) return;
     drop_requests(call);

@@ -27,12 +27,9 @@
 // first. Only if it lasted until the receive of its own message was posted, later, the rest is
 // charged for its send. A message of less than 1 KiB is taken as buffered there.
 //
-// An event of MPI_Wait says for which request it waited. An event of MPI_Waitall, MPI_Waitany or
-// MPI_Waitsome says this only of receives. So the sends and collectives that its thread has posted,
-// and that are not known to be completed by another call, are charged in the same way: only for
-// time that the receives do not explain, if the call lasted until the other rank came, and messages
-// of less than 1 KiB do not count. If the threads of a process together have more than 256 such
-// requests, none of them is considered.
+// The trace says which requests a call has completed. A call that completes several, such as
+// MPI_Waitall, is charged for its sends in the same way: only for time that its receives and
+// collectives do not explain, and messages of less than 1 KiB do not count.
 //
 // A probe waits for the message of the next receive on its channel that is posted after it.
 //
@@ -46,7 +43,8 @@
 //
 // Not analysed: scan, exscan and collectives on neighbours, blocking or not; persistent
 // collectives; the waits for any of these; rooted collectives on intercommunicators; MPI_Isendrecv;
-// partitioned communication; waits for requests that are not known. Calls that are not analysed are
+// partitioned communication; waits for requests that are not known, for example in files of xylem
+// versions that did not number requests (wire::kChunkVersion). Calls that are not analysed are
 // counted, see WaitCoverage. MPI_Test and MPI_Iprobe do not block, so their time is not waiting
 // time here, although a loop of them may wait.
 

@@ -19,10 +19,12 @@
 namespace xylem::storage {
 namespace {
 
-/// Events that are messages, collectives, post a receive, or may wait.
+/// Events that are messages, collectives, start or complete an operation, or may wait.
 bool matters(const wire::Event& event, CallRole role) {
-  constexpr std::uint8_t kMatters = wire::kEventSend | wire::kEventReceive | wire::kEventNumbered;
-  return (event.flags & kMatters) != 0 || may_wait(role) || role == CallRole::kPost;
+  constexpr std::uint8_t kMatters = wire::kEventSend | wire::kEventReceive | wire::kEventNumbered |
+                                    wire::kEventPosts | wire::kEventCompletes;
+  return (event.flags & kMatters) != 0 || may_wait(role) || role == CallRole::kPost ||
+         role == CallRole::kFree;
 }
 
 EventQuery all_that_matter() {

@@ -254,14 +254,10 @@ bool read_events(const char* path, std::vector<Stream>& streams) {
 
 int main(int count, char** words) {
   using namespace xylem::wire;
-  using xylem::testing::Requests;
   benchmark::Initialize(&count, words);
   std::vector<Stream> streams{
       {"hpl_like", xylem::testing::hpl_like_events(kEvents, kSeed)},
-      {"lammps_like_pointers",
-       xylem::testing::lammps_like_events(kEvents, kSeed, Requests::kPointers)},
-      {"lammps_like_numbers",
-       xylem::testing::lammps_like_events(kEvents, kSeed, Requests::kNumbers)},
+      {"lammps_like", xylem::testing::lammps_like_events(kEvents, kSeed)},
       {"exchange", xylem::testing::exchange_events(kEvents, kSeed)},
       {"four_threads", xylem::testing::threaded_events(kEvents, kSeed, 4)},
       {"random", xylem::testing::random_events(kEvents, kSeed), false},

@@ -154,9 +154,7 @@ int main(int count, char** arguments) {
   const Program programs[] = {
       {"hpl_like", hpl_like_events},
       {"lammps_like",
-       [](std::size_t n, std::uint64_t seed) {
-         return lammps_like_events(n, seed, Requests::kPointers);
-       }},
+       [](std::size_t n, std::uint64_t seed) { return lammps_like_events(n, seed); }},
       {"exchange", exchange_events},
       {"four_threads",
        [](std::size_t n, std::uint64_t seed) { return threaded_events(n, seed, 4); }, false},

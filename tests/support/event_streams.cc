@@ -47,12 +47,19 @@ class Pen {
 
   /// A call with a message.
   Event message(Function function, double gap_ns, double duration_ns, std::int32_t peer,
-                std::uint64_t bytes, std::int32_t tag, std::uint64_t request = 0) {
+                std::uint64_t bytes, std::int32_t tag) {
     Event event = call(function, gap_ns, duration_ns);
     event.peer = peer;
     event.bytes = bytes;
     event.tag = tag;
-    event.request = request;
+    return event;
+  }
+  /// The same for a call that starts an operation.
+  Event start(Function function, double gap_ns, double duration_ns, std::int32_t peer,
+              std::uint64_t bytes, std::int32_t tag) {
+    Event event = message(function, gap_ns, duration_ns, peer, bytes, tag);
+    event.request = ++requests_;
+    event.flags = wire::kEventPosts;
     return event;
   }
 
@@ -66,15 +73,8 @@ class Pen {
   std::normal_distribution<double> normal_;
   ThreadIndex thread_;
   Nanos now_;
+  std::uint64_t requests_ = 0;
 };
-
-std::uint64_t request_number(Requests requests, std::uint64_t slot) {
-  constexpr std::uint64_t kOpenMpiList = 0x55d0'3c41'2a80;
-  constexpr std::uint64_t kOpenMpiRequest = 0x3c0;
-  constexpr std::uint64_t kMpichRequests = 0x9800'0000;
-  return requests == Requests::kPointers ? kOpenMpiList + kOpenMpiRequest * slot
-                                         : kMpichRequests + slot;
-}
 
 void hpl_panel(Pen& pen, std::int32_t panel, std::vector<Event>& events) {
   constexpr std::uint64_t kBlock = 80;
@@ -95,11 +95,10 @@ void hpl_panel(Pen& pen, std::int32_t panel, std::vector<Event>& events) {
   }
 }
 
-void lammps_step(Pen& pen, Requests requests, std::uint64_t step,
-                 std::vector<std::uint64_t>& ghosts, std::vector<Event>& events) {
+void lammps_step(Pen& pen, std::uint64_t step, std::vector<std::uint64_t>& ghosts,
+                 std::vector<Event>& events) {
   constexpr std::uint64_t kRebuild = 20;
   constexpr std::uint64_t kOutput = 50;
-  constexpr std::uint64_t kSlots = 4;
   const bool rebuild = step % kRebuild == 0;
   for (std::size_t swap = 0; swap < ghosts.size(); ++swap) {
     const auto peer = static_cast<std::int32_t>(1 + swap / 2);
@@ -108,10 +107,12 @@ void lammps_step(Pen& pen, Requests requests, std::uint64_t step,
       events.push_back(pen.message(kSendrecv, 800, 1'700, peer, 4, 0));
     }
     const std::uint64_t bytes = ghosts[swap] * 3 * kDoubles;
-    const std::uint64_t request = request_number(requests, (step / 100 + swap / 3) % kSlots);
-    events.push_back(pen.message(kIrecv, 120, 240, peer, bytes, 0, request));
+    events.push_back(pen.start(kIrecv, 120, 240, peer, bytes, 0));
+    const std::uint64_t request = events.back().request;
     events.push_back(pen.message(kSend, 3'100, 5'200, peer, bytes, 0));
-    Event wait = pen.message(kWait, 60, 2'300, peer, bytes, 0, request);
+    Event wait = pen.message(kWait, 60, 2'300, peer, bytes, 0);
+    wait.request = request;
+    wait.flags = wire::kEventCompletes;
     wait.comm = wire::kNoComm;
     events.push_back(wait);
   }
@@ -134,12 +135,12 @@ std::vector<Event> hpl_like_events(std::size_t count, std::uint64_t seed) {
   return events;
 }
 
-std::vector<Event> lammps_like_events(std::size_t count, std::uint64_t seed, Requests requests) {
+std::vector<Event> lammps_like_events(std::size_t count, std::uint64_t seed) {
   Pen pen(seed, ThreadIndex{0}, 2 * kSecond);
   std::vector<std::uint64_t> ghosts(6);
   std::vector<Event> events;
   for (std::uint64_t step = 0; events.size() < count; ++step) {
-    lammps_step(pen, requests, step, ghosts, events);
+    lammps_step(pen, step, ghosts, events);
   }
   events.resize(count);
   return events;
@@ -152,9 +153,8 @@ std::vector<Event> exchange_events(std::size_t count, std::uint64_t seed) {
   while (events.size() < count) {
     std::vector<Event> started;
     for (std::int32_t peer = 0; peer < 2 * kPeers; ++peer) {
-      const auto request = request_number(Requests::kPointers, static_cast<std::uint64_t>(peer));
       started.push_back(
-          pen.message(peer < kPeers ? kIrecv : kIsend, 80, 300, peer % kPeers, 4096, 17, request));
+          pen.start(peer < kPeers ? kIrecv : kIsend, 80, 300, peer % kPeers, 4096, 17));
     }
     events.insert(events.end(), started.begin(), started.end());
     const Event all = pen.call(kWaitall, 100, 30'000);
@@ -162,6 +162,7 @@ std::vector<Event> exchange_events(std::size_t count, std::uint64_t seed) {
     for (const Event& one : started) {
       Event completion = one;
       completion.kind = wire::kKindCompletion;
+      completion.flags = wire::kEventCompletes;
       completion.function = all.function;
       completion.begin_ns = all.begin_ns;
       completion.end_ns = all.end_ns;

@@ -11,20 +11,13 @@
 
 namespace xylem::testing {
 
-/// The kind of request handles that an MPI library uses.
-enum class Requests {
-  kPointers,  ///< As in Open MPI: addresses from a free list.
-  kNumbers,   ///< As in MPICH: 0x98000000 plus a small number.
-};
-
 /// One rank of HPL with 2 x 2 ranks. Panels travel round a ring while other ranks poll with Iprobe.
 /// Tags count panels, and messages shrink with the matrix.
 std::vector<wire::Event> hpl_like_events(std::size_t count, std::uint64_t seed);
 
 /// One rank of LAMMPS. Each step has six swaps of ghost atoms with neighbours (Irecv, Send, Wait).
 /// Sizes change when neighbour lists are built again. Allreduce is for the thermodynamic output.
-std::vector<wire::Event> lammps_like_events(std::size_t count, std::uint64_t seed,
-                                            Requests requests);
+std::vector<wire::Event> lammps_like_events(std::size_t count, std::uint64_t seed);
 
 /// Bulk exchange: many calls of Irecv and Isend, then one Waitall with a completion for each
 /// request. All completions have the times of the Waitall.

@@ -610,8 +610,10 @@ TEST_F(Answers, QueryPrintsTablesAndQuestionsThatWork) {
   std::ostringstream out, err;
   ASSERT_EQ(run_query({path_, "", ResultFormat::kTable, true}, in, out, err), 0) << err.str();
   EXPECT_THAT(out.str(), HasSubstr("  account(world, rank, captured, stored, lost, complete)\n"));
-  EXPECT_THAT(out.str(), HasSubstr("  event(world, rank, thread, begin_ns, end_ns, kind, function, "
-                                   "peer, bytes, tag, comm, request, result, calls, number)\n"));
+  EXPECT_THAT(
+      out.str(),
+      HasSubstr("  event(world, rank, thread, begin_ns, end_ns, kind, function, "
+                "peer, bytes, tag, comm, request, result, calls, number, stage, success)\n"));
   EXPECT_THAT(out.str(), HasSubstr("  wait_state(world, rank, cause_rank, kind, function, time_ns,"
                                    " calls, root_rank)\n"));
   const std::string questions = out.str().substr(out.str().find("  -- Is anything missing?"));

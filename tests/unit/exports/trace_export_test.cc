@@ -147,6 +147,7 @@ TEST_F(ExportTest, CsvIsTheTableEvent) {
   odd.request = ~std::uint64_t{0};
   odd.bytes = ~std::uint64_t{0};
   odd.result = -3;
+  odd.flags = wire::kEventPosts | wire::kEventFindsNothing;
   put(chunk_packet(1, 1, 4, {odd}));
   put(chunk_packet(9, 5, 0, {call(FunctionId{77}, 30000, 30001)}));  // Never registered.
   std::ostringstream out;
@@ -156,7 +157,7 @@ TEST_F(ExportTest, CsvIsTheTableEvent) {
   // As a spreadsheet would show the rows of SQL.
   std::string expected =
       "world,rank,thread,begin_ns,end_ns,kind,function,peer,bytes,tag,comm,request,result,calls,"
-      "number\n";
+      "number,stage,success\n";
   const auto rows = run_->rows("SELECT * FROM event ORDER BY begin_ns, rank");
   ASSERT_TRUE(rows);
   for (const auto& row : *rows) {

@@ -26,8 +26,6 @@ void PrintTo(const Event& e, std::ostream* out) {
 
 namespace {
 
-using xylem::testing::Requests;
-
 constexpr std::size_t kSizes[] = {1,   2,   3,   7,   8,    23,   24,   25,   255,
                                   256, 511, 512, 513, 1000, 1535, 4095, 4096, kMaxChunkEvents};
 
@@ -86,8 +84,7 @@ TEST(Chunk, GivesBackTheEventsOfEveryKindOfStreamAtEverySize) {
   for (const std::size_t size : kSizes) {
     SCOPED_TRACE(::testing::Message() << size << " events");
     expect_round_trip(xylem::testing::hpl_like_events(size, kSeed));
-    expect_round_trip(xylem::testing::lammps_like_events(size, kSeed, Requests::kPointers));
-    expect_round_trip(xylem::testing::lammps_like_events(size, kSeed, Requests::kNumbers));
+    expect_round_trip(xylem::testing::lammps_like_events(size, kSeed));
     expect_round_trip(xylem::testing::exchange_events(size, kSeed));
     expect_round_trip(xylem::testing::threaded_events(size, kSeed, 5));
     expect_round_trip(xylem::testing::random_events(size, kSeed));
@@ -172,8 +169,7 @@ TEST(Chunk, StaysWithinItsBoundWhenNothingRepeats) {
 TEST(Chunk, TakesAtMostFourBytesForAnEventOfRealPrograms) {
   constexpr std::size_t kAll = kMaxChunkEvents;
   EXPECT_LE(bytes_per_event(xylem::testing::hpl_like_events(kAll, 1)), 4.0);
-  EXPECT_LE(bytes_per_event(xylem::testing::lammps_like_events(kAll, 1, Requests::kPointers)), 4.0);
-  EXPECT_LE(bytes_per_event(xylem::testing::lammps_like_events(kAll, 1, Requests::kNumbers)), 4.0);
+  EXPECT_LE(bytes_per_event(xylem::testing::lammps_like_events(kAll, 1)), 4.0);
   EXPECT_LE(bytes_per_event(xylem::testing::threaded_events(kAll, 1, 4)), 4.0);
 }
 
@@ -230,7 +226,10 @@ TEST(Chunk, NumbersOfLostMessagesLeaveAGap) {
 TEST(Chunk, OfVersionOneHasNoNumbersWhateverItsFlagsSay) {
   Event event;
   event.flags = kEventSend;
-  Bytes chunk = encoded({&event, 1});
+  const Bytes newest = encoded({&event, 1});
+  Bytes body(body_of(newest).begin(), body_of(newest).end());
+  body.insert(body.end() - 2, std::byte{0});  // No requests, before the two columns of times.
+  Bytes chunk = with_checksum(body);
   chunk[0] = std::byte{1};
   const auto decoded = decode_chunk(chunk);
   ASSERT_TRUE(decoded) << decoded.error().message;
@@ -240,7 +239,7 @@ TEST(Chunk, OfVersionOneHasNoNumbersWhateverItsFlagsSay) {
 TEST(Chunk, DoesNotDependOnWhatItsEncoderEncodedBefore) {
   ChunkEncoder used;
   for (const std::size_t size : kSizes) {
-    const auto events = xylem::testing::lammps_like_events(size, size, Requests::kPointers);
+    const auto events = xylem::testing::lammps_like_events(size, size);
     used.encode(xylem::testing::random_events(kMaxChunkEvents - size + 1, size));
     EXPECT_EQ(used.encode(events), encoded(events));
   }
@@ -280,13 +279,51 @@ TEST(ChunkDeathTest, OfNoEventsOrOfTooManyIsABug) {
 }
 
 TEST(Chunk, NamesTheKindsThatItKnows) {
-  EXPECT_STREQ(event_kind_name(kKindMpi), "mpi");
-  EXPECT_STREQ(event_kind_name(kKindCompletion), "completion");
-  EXPECT_STREQ(event_kind_name(200), "other");
+  const auto name = [](std::uint8_t kind, std::uint8_t flags) {
+    Event event;
+    event.kind = kind;
+    event.flags = flags;
+    return std::string(event_kind_name(event));
+  };
+  EXPECT_EQ(name(kKindMpi, 0), "mpi");
+  EXPECT_EQ(name(kKindMpi, kEventPosts), "mpi");
+  EXPECT_EQ(name(kKindCompletion, kEventCompletes), "completion");
+  EXPECT_EQ(name(kKindCompletion, kEventPosts | kEventSend), "start");
+  EXPECT_EQ(name(200, 0), "other");
+}
+
+TEST(Chunk, TellsTheStageOfAnOperationAndTheAnswerOfATest) {
+  Event event;
+  EXPECT_EQ(stage_name(event), nullptr);
+  EXPECT_EQ(success_of(event), std::nullopt);
+  event.flags = kEventPosts | kEventFindsNothing;
+  EXPECT_STREQ(stage_name(event), "start");
+  EXPECT_EQ(success_of(event), false);
+  event.flags = kEventCompletes | kEventSucceeds;
+  EXPECT_STREQ(stage_name(event), "completion");
+  EXPECT_EQ(success_of(event), true);
+}
+
+// However the operations end, a request takes little more space than no request.
+TEST(Chunk, HasSmallRequestsInAnyOrderOfCompletion) {
+  for (const std::size_t stride : {1u, 3u, 5u}) {
+    std::vector<Event> events;
+    for (std::uint64_t count = 0; events.size() + 14 < kMaxChunkEvents; count += 7) {
+      for (std::uint64_t i = 0; i < 14; ++i) {
+        Event event;
+        event.thread = ThreadIndex{2};
+        event.flags = i < 7 ? kEventPosts : kEventCompletes;
+        event.request = (std::uint64_t{2} << 40) + 1 + count + (i < 7 ? i : i * stride % 7);
+        events.push_back(event);
+      }
+    }
+    expect_round_trip(events);
+    EXPECT_LT(bytes_per_event(events), 0.1) << "stride " << stride;
+  }
 }
 
 TEST(CorruptChunk, IsRefusedWhenCutAtAnyByte) {
-  const Bytes chunk = encoded(xylem::testing::lammps_like_events(1500, 5, Requests::kNumbers));
+  const Bytes chunk = encoded(xylem::testing::lammps_like_events(1500, 5));
   for (std::size_t size = 0; size < chunk.size(); ++size) {
     SCOPED_TRACE(::testing::Message() << size << " of " << chunk.size() << " bytes");
     expect_corrupt(std::span(chunk).first(size));
@@ -313,12 +350,14 @@ TEST(CorruptChunk, IsRefusedWhenMoreFollows) {
 
 TEST(CorruptChunk, OfAnotherVersionSaysSo) {
   Bytes chunk = encoded(xylem::testing::hpl_like_events(3, 6));
-  chunk[0] = std::byte{kChunkVersion + 1};
-  expect_corrupt(chunk, "a newer xylem");
+  for (const unsigned version : {0u, 3u, kChunkVersion + 1}) {
+    chunk[0] = std::byte{static_cast<unsigned char>(version)};
+    expect_corrupt(chunk, "a newer xylem");
+  }
 }
 
 TEST(CorruptChunk, IsRefusedWhenCutBeneathAFittingChecksum) {
-  const Bytes chunk = encoded(xylem::testing::lammps_like_events(1500, 5, Requests::kNumbers));
+  const Bytes chunk = encoded(xylem::testing::lammps_like_events(1500, 5));
   for (std::size_t size = 0; size < body_of(chunk).size(); ++size) {
     expect_corrupt(with_checksum(body_of(chunk).first(size)));
   }
@@ -422,6 +461,28 @@ std::vector<Event> golden_numbered_events() {
   return events;
 }
 
+/// golden_numbered_events() with requests as they are since version 4: of two threads, completed in
+/// another order, polled, and from an earlier chunk.
+std::vector<Event> golden_requests() {
+  auto events = golden_numbered_events();
+  std::uint64_t started[2] = {1000, 0};
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    Event& event = events[i];
+    const std::uint64_t thread = raw(event.thread);
+    event.request = 0;
+    if (i % 5 == 4) continue;
+    const std::uint64_t ring = thread << 40;
+    if (i % 5 < 2) {
+      event.flags |= kEventPosts;
+      event.request = ring | ++started[thread];
+    } else if (started[thread] > 8) {
+      event.flags |= i % 5 == 2 ? kEventCompletes | kEventSucceeds : kEventFindsNothing;
+      event.request = ring | (started[thread] - i % 3);
+    }
+  }
+  return events;
+}
+
 void expect_golden(const char* name, const std::vector<Event>& expected) {
   const auto path = std::filesystem::path(XYLEM_GOLDEN_DIR) / name;
   const Bytes chunk = xylem::testing::read_hex(path);
@@ -440,6 +501,8 @@ TEST(GoldenChunk, OfVersionOneIsReadForEver) { expect_golden("chunk-v1.hex", gol
 TEST(GoldenChunk, OfVersionTwoIsReadForEver) {
   expect_golden("chunk-v2.hex", golden_numbered_events());
 }
+
+TEST(GoldenChunk, OfVersionFourIsReadForEver) { expect_golden("chunk-v4.hex", golden_requests()); }
 
 }  // namespace
 }  // namespace xylem::wire

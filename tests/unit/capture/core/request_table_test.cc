@@ -18,8 +18,19 @@ class RequestTableTest : public ::testing::Test {
     TrackedRequest* request = table_->insert(key, false);
     if (request == nullptr) return nullptr;
     request->bytes = bytes;
+    request->kind = RequestKind::kReceive;
     table_->publish(request, key);
     return request;
+  }
+
+  TrackedRequest* claim(Word key) { return table_->claim(key, false).tracked; }
+  bool put_plain(Word key, std::uint64_t number) {
+    return table_->insert_plain(key, number, false);
+  }
+  std::uint64_t take(Word key) {
+    const ClaimedRequest claimed = table_->claim(key, false);
+    EXPECT_EQ(claimed.tracked, nullptr);
+    return claimed.number;
   }
 
   std::unique_ptr<RequestTable> table_ = std::make_unique<RequestTable>();
@@ -35,17 +46,17 @@ TEST_F(RequestTableTest, FindsWhatWasPutAndNothingElse) {
 TEST_F(RequestTableTest, HasNothingUnderTheKeysThatMarkFreeAndClaimed) {
   constexpr Word kKeys = 2 * kRequestSets;  // So that each set has some of either.
   for (Word key = 2; key < kKeys; ++key) put(key, 1);
-  for (Word key = 2; key < kKeys; key += 2) table_->release(table_->claim(key));
-  for (Word key = 3; key < kKeys; key += 2) table_->claim(key);
+  for (Word key = 2; key < kKeys; key += 2) table_->release(claim(key));
+  for (Word key = 3; key < kKeys; key += 2) claim(key);
   for (Word key : {Word{0}, Word{1}}) {
     EXPECT_EQ(table_->find(key), nullptr);
-    EXPECT_EQ(table_->claim(key), nullptr);
+    EXPECT_EQ(claim(key), nullptr);
   }
 }
 
 TEST_F(RequestTableTest, AClaimedRequestIsOutOfSightUntilItIsPublishedAgain) {
   put(10, 1);
-  TrackedRequest* claimed = table_->claim(10);
+  TrackedRequest* claimed = claim(10);
   ASSERT_NE(claimed, nullptr);
   EXPECT_EQ(table_->find(10), nullptr);
   table_->publish(claimed, 10);
@@ -54,7 +65,7 @@ TEST_F(RequestTableTest, AClaimedRequestIsOutOfSightUntilItIsPublishedAgain) {
 
 TEST_F(RequestTableTest, AHandleMayBeUsedAnewWhileItsOldRequestIsClaimed) {
   put(10, 1);
-  TrackedRequest* old = table_->claim(10);
+  TrackedRequest* old = claim(10);
   TrackedRequest* fresh = put(10, 2);
   ASSERT_NE(fresh, nullptr);
   EXPECT_NE(fresh, old);
@@ -106,7 +117,7 @@ TEST_F(RequestTableTest, AgreesWithAMapWhateverIsDone) {
           model[key] = static_cast<std::uint64_t>(step);
         break;
       case 1:
-        if (TrackedRequest* claimed = table_->claim(key)) table_->release(claimed);
+        if (TrackedRequest* claimed = claim(key)) table_->release(claimed);
         model.erase(key);
         break;
       default:
@@ -117,6 +128,73 @@ TEST_F(RequestTableTest, AgreesWithAMapWhateverIsDone) {
         }
     }
   }
+}
+
+TEST_F(RequestTableTest, PlainRequestsWithTheSameHandleAreTakenInTheOrderOfTheirStarts) {
+  constexpr std::uint64_t kMany = 5000;  // More than a queue has room for at first.
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint64_t number = 1; number <= kMany; ++number) EXPECT_TRUE(put_plain(10, number));
+    for (std::uint64_t number = 1; number <= kMany; ++number) {
+      ASSERT_EQ(take(10), number);
+      EXPECT_TRUE(number % 3 != 0 || put_plain(10, kMany + number / 3));
+    }
+    for (std::uint64_t number = kMany + 1; number <= kMany + kMany / 3; ++number)
+      ASSERT_EQ(take(10), number);
+    EXPECT_EQ(take(10), 0u);
+  }
+}
+
+TEST_F(RequestTableTest, APlainRequestTakesThePlaceOfAnotherOneWhoseCompletionWasNotSeen) {
+  put(10, 1);
+  put_plain(10, 7);
+  put_plain(10, 8);
+  EXPECT_EQ(take(10), 7u);
+  put(10, 2);
+  const ClaimedRequest claimed = table_->claim(10, false);
+  ASSERT_NE(claimed.tracked, nullptr);
+  EXPECT_EQ(claimed.tracked->bytes, 2u);
+  table_->release(claimed.tracked);
+  put_plain(10, 9);
+  EXPECT_EQ(take(10), 9u);
+  EXPECT_EQ(take(10), 0u);
+}
+
+TEST_F(RequestTableTest, OnlySomeHandlesCanBeSharedAndTheNewestRequestIsKeptForTheOthers) {
+  unsigned refused = 0;
+  for (Word key = 2; key < 102; ++key) {
+    put_plain(key, 1);
+    refused += !put_plain(key, 2);
+  }
+  EXPECT_EQ(refused, 100u - 64u);
+  for (Word key = 2; key < 102; ++key) {
+    const std::uint64_t first = take(key);
+    EXPECT_EQ(first == 1 ? take(key) : first, 2u);
+    EXPECT_EQ(take(key), 0u);
+  }
+}
+
+TEST_F(RequestTableTest, ThreadsShareAHandle) {
+  constexpr int kThreads = 4;
+  constexpr std::uint64_t kRounds = 20'000;
+  std::vector<std::thread> threads;
+  std::vector<std::vector<std::uint64_t>> taken(kThreads);
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::uint64_t i = 0; i < kRounds; ++i) {
+        wrong += !table_->insert_plain(10, 1 + i * kThreads + static_cast<std::uint64_t>(t), true);
+        const ClaimedRequest claimed = table_->claim(10, true);
+        wrong += claimed.tracked != nullptr || claimed.number == 0;
+        taken[static_cast<std::size_t>(t)].push_back(claimed.number);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  std::set<std::uint64_t> all;
+  for (const auto& of_thread : taken) all.insert(of_thread.begin(), of_thread.end());
+  EXPECT_EQ(all.size(), kThreads * kRounds);
+  EXPECT_EQ(take(10), 0u);
 }
 
 TEST_F(RequestTableTest, ThreadsInsertAndCompleteSideBySide) {
@@ -134,7 +212,7 @@ TEST_F(RequestTableTest, ThreadsInsertAndCompleteSideBySide) {
         }
         request->bytes = static_cast<std::uint64_t>(t) << 32 | static_cast<std::uint32_t>(i);
         table_->publish(request, key);
-        TrackedRequest* claimed = table_->claim(key);
+        TrackedRequest* claimed = table_->claim(key, true).tracked;
         const std::uint64_t expected =
             static_cast<std::uint64_t>(t) << 32 | static_cast<std::uint32_t>(i);
         wrong += claimed == nullptr || claimed->bytes != expected;

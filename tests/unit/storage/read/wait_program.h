@@ -70,14 +70,16 @@ class Program {
   }
   /// A send or a collective that does not block, and the MPI_Wait for it.
   void isend(std::uint32_t rank, std::uint32_t to, Nanos at, std::uint64_t request) {
-    send(rank, to, at, at + 1, kIsend).event.request = request;
+    start(send(rank, to, at, at + 1, kIsend), request);
   }
   void wait_for(std::uint32_t rank, std::uint64_t request, Nanos begin, Nanos end) {
-    call(rank, kWaitCall, begin, end).event.request = request;
+    wire::Event& event = call(rank, kWaitCall, begin, end).event;
+    event.request = request;
+    event.flags = wire::kEventCompletes;
   }
   void nonblocking(std::uint32_t rank, FunctionIndex function, Nanos at, std::uint64_t request,
                    std::int32_t root = wire::kNoPeer) {
-    collective(rank, function, at, at + 1, root).event.request = request;
+    start(collective(rank, function, at, at + 1, root), request);
   }
   void probe(std::uint32_t rank, std::uint32_t from, Nanos begin, Nanos end) {
     call(rank, kProbeCall, begin, end).event.peer = static_cast<std::int32_t>(from);
@@ -89,6 +91,15 @@ class Program {
     made.event.kind = wire::kKindCompletion;
     made.event.calls = 0;
     return made;
+  }
+  /// A request of a send or a collective that the last call of the rank has completed.
+  void completed(std::uint32_t rank, std::uint64_t request) {
+    const ProgramEvent of = ranks_[rank].back();
+    ProgramEvent& made = call(rank, of.function, of.event.begin_ns, of.event.end_ns);
+    made.event.kind = wire::kKindCompletion;
+    made.event.calls = 0;
+    made.event.request = request;
+    made.event.flags = wire::kEventCompletes;
   }
   void sendrecv(std::uint32_t rank, std::uint32_t to, std::uint32_t from, Nanos begin, Nanos end) {
     send(rank, to, begin, end, kSendrecv);
@@ -131,6 +142,11 @@ class Program {
   std::vector<std::vector<ProgramEvent>>& ranks() { return ranks_; }
 
  private:
+  static void start(ProgramEvent& made, std::uint64_t request) {
+    made.event.request = request;
+    made.event.flags |= wire::kEventPosts;
+  }
+
   std::vector<std::vector<ProgramEvent>> ranks_;
   std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
   std::map<std::uint32_t, std::uint32_t> collectives_;

@@ -24,8 +24,8 @@ TEST(WaitRequests, AWaitForASendLastsUntilItsReceiveIsPosted) {
   program.wait_for(0, 7, 110, 120);  // Its receive was posted before.
   program.receive(1, 0, 60, 70);
   program.receive(1, 0, 90, 105);
-  program.isend(0, 1, 200, 7);  // The handle is used again.
-  program.wait_for(0, 7, 210, 220);
+  program.isend(0, 1, 200, 9);
+  program.wait_for(0, 9, 210, 220);
   program.receive(1, 0, 300, 310);  // Buffered.
   for (const auto order : {Program::Order::kByTime, Program::Order::kByRank}) {
     const WaitStates states = program.analyse(order);
@@ -38,6 +38,7 @@ TEST(WaitRequests, AWaitForSeveralRequestsIsChargedForItsReceivesFirst) {
   Program program(3);
   program.isend(0, 1, 0, 7);
   program.call(0, kWaitallCall, 10, 100);
+  program.completed(0, 7);
   program.completion(0, 2);
   program.send(2, 0, 40, 41);
   program.receive(1, 0, 90, 105);
@@ -51,6 +52,8 @@ TEST(WaitRequests, AWaitForSeveralRequestsMayBeForSendsOnly) {
   program.isend(0, 1, 0, 7);
   program.isend(0, 2, 1, 8);
   program.call(0, kWaitallCall, 10, 100);
+  program.completed(0, 8);
+  program.completed(0, 7);
   program.receive(1, 0, 90, 105);
   program.receive(2, 0, 30, 105);
   for (const auto order : {Program::Order::kByTime, Program::Order::kByRank}) {
@@ -68,10 +71,14 @@ TEST(WaitRequests, AWaitForSeveralRequestsIsNotChargedForASendThatItDidNotComple
   program.isend(0, 1, 6, 8);  // Its receive is posted after the call.
   program.isend(0, 2, 7, 9);  // Small.
   program.ranks()[0].back().event.bytes = 1023;
+  program.isend(0, 2, 8, 10);  // Not completed by the call.
   program.call(0, kWaitallCall, 10, 100);
+  program.completed(0, 8);
+  program.completed(0, 9);
   program.receive(1, 0, 50, 51);
   program.receive(1, 0, 150, 151);
   program.receive(2, 0, 60, 61);
+  program.receive(2, 0, 70, 71);
   EXPECT_THAT(lines(program.analyse()), IsEmpty());
 }
 
@@ -83,6 +90,7 @@ TEST(WaitRequests, AWaitForACollectiveLastsUntilTheLastRankHasPostedIt) {
   program.wait_for(0, 7, 20, 95);
   program.wait_for(1, 7, 92, 95);
   program.call(2, kWaitallCall, 60, 96);
+  program.completed(2, 7);
   for (const auto order : {Program::Order::kByTime, Program::Order::kByRank}) {
     const WaitStates states = program.analyse(order);
     EXPECT_THAT(lines(states),
@@ -125,6 +133,16 @@ TEST(WaitRequests, AProbeWaitsUntilTheMessageOfTheNextReceiveIsSent) {
   }
 }
 
+TEST(WaitRequests, ACallIsNotChargedForWhatItDoesNotKnow) {
+  Program program(2);
+  program.isend(0, 1, 0, 7);
+  program.wait_for(0, 99, 10, 100);  // Started before the trace.
+  program.receive(1, 0, 90, 105);
+  const WaitStates states = program.analyse();
+  EXPECT_THAT(lines(states), IsEmpty());
+  EXPECT_EQ(states.worlds[0].not_analysed[3], (WaitCoverage::Part{1, 90}));
+}
+
 TEST(WaitRequests, MemoryDoesNotGrowWithRequests) {
   WaitAnalysis analysis(functions());
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
@@ -141,8 +159,9 @@ TEST(WaitRequests, MemoryDoesNotGrowWithRequests) {
         analysis.add(ProcessIndex{rank}, made.function, made.event);
       }
     };
-    program.isend(0, 1, at, i % 3);  // Handles are used again. 0 is no handle.
+    program.isend(0, 1, at, i + 1);
     program.call(0, kWaitallCall, at + 10, at + 50);
+    program.completed(0, i + 1);
     add(0);
     // Every tenth message is never received.
     if (i % 10 != 0) program.receive(1, 0, at + 30, at + 60), add(1);

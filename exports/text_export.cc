@@ -61,7 +61,9 @@ void write_csv_fields(const wire::Event& event, const std::string& function, Tex
   if (event.tag != wire::kNoTag) out.number(event.tag);
   out.add(",");
   if (event.comm != wire::kNoComm) out.number(raw(event.comm));
-  out.add(",").number(static_cast<std::int64_t>(event.request)).add(",").number(event.result);
+  out.add(",");
+  if (event.request != 0) out.number(static_cast<std::int64_t>(event.request));
+  out.add(",").number(event.result);
   out.add(",").number(event.calls).add(",");
   if ((event.flags & wire::kEventNumbered) != 0) out.number(event.number);
   out.add(",");
@@ -138,7 +140,7 @@ Result<Exported> write_csv(storage::RunFile& run, std::ostream& out) {
   };
   storage::EventQuery calls;
   calls.takes = [](const wire::Event& event, storage::CallRole) {
-    return event.kind != wire::kKindCompletion || (event.flags & wire::kEventPosts) != 0;
+    return event.kind != wire::kKindCompletion;
   };
   return write_all(run, calls, begin, write);
 }

@@ -22,9 +22,10 @@ namespace xylem::exports {
 
 /// What was written.
 struct Exported {
-  std::uint64_t processes = 0;    ///< With events.
-  std::uint64_t calls = 0;        ///< Rows of the table `event`.
-  std::uint64_t completions = 0;  ///< Rows of the table `completion`. Not every format has them.
+  std::uint64_t processes = 0;  ///< With events.
+  std::uint64_t calls = 0;      ///< Rows of the table `event`.
+  /// Rows of the table `completion` that are no rows of `event`. Not every format has them.
+  std::uint64_t completions = 0;
   std::uint64_t messages = 0;     ///< Chrome: arrows. OTF2: sends and receives, counted singly.
   std::uint64_t collectives = 0;  ///< OTF2: collective calls with a record of their own.
   /// Sentences about what the format does not have of this trace.

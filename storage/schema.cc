@@ -184,6 +184,11 @@ constexpr std::array kViews = {
          p.lost_receives, NULL, NULL, NULL
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_receives > 0
   UNION ALL
+  SELECT 'request', p.world, p.rank, h.name, NULL, NULL,
+         'started or completed while the ring was full: completion is short of them', NULL, NULL,
+         p.lost_requests, NULL, NULL, NULL
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_requests > 0
+  UNION ALL
   SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
          'their completion could not be followed: wait_matrix is short of them', NULL, NULL,
          p.untracked_receives, NULL, NULL, NULL

@@ -309,8 +309,10 @@ std::string loss_sentence(const Report::Loss& loss) {
     return fmt::format("{} not watched: {}", plural(loss.count, "rank", "ranks"), loss.reason);
   if (loss.messages) {
     const std::string payload = loss.bytes ? " with " + bytes_text(*loss.bytes) : "";
-    return fmt::format("{}{} of {}: {}", plural(*loss.messages, "message", "messages"), payload,
-                       host, loss.reason);
+    const bool is_request = loss.part == "request";
+    const std::string number = plural(*loss.messages, is_request ? "request" : "message",
+                                      is_request ? "requests" : "messages");
+    return fmt::format("{}{} of {}: {}", number, payload, host, loss.reason);
   }
   if (loss.part == "ring") return fmt::format("{} on {}: {}", calls, host, loss.reason);
   if (loss.count == 0) {

@@ -5,7 +5,7 @@
 namespace xylem::wire::internal {
 namespace {
 
-constexpr std::size_t kAccountWords = 16;
+constexpr std::size_t kAccountWords = 17;
 constexpr std::size_t kFewestAccountWords = 8;  // As written before receives were counted.
 constexpr std::size_t kLossWords = 2;
 constexpr std::uint16_t kNoFunction = 65535;
@@ -28,6 +28,7 @@ void write(const AccountRow& row, schema::AccountRow::Builder out) {
   out.setLostMessages(row.lost_messages);
   out.setLostMessageBytes(row.lost_message_bytes);
   out.setLostReceives(row.lost_receives);
+  out.setLostRequests(row.lost_requests);
   out.setUntrackedReceives(row.untracked_receives);
   out.setSilentSinceNs(row.silent_since_ns);
   out.setInside(row.inside ? raw(*row.inside) : kNoFunction);
@@ -61,6 +62,7 @@ void read(schema::AccountRow::Reader in, std::size_t size, AccountRow& row) {
   row.lost_messages = in.getLostMessages();
   row.lost_message_bytes = in.getLostMessageBytes();
   row.lost_receives = in.getLostReceives();
+  row.lost_requests = in.getLostRequests();
   row.untracked_receives = in.getUntrackedReceives();
   row.silent_since_ns = in.getSilentSinceNs();
   if (in.getInside() != kNoFunction) row.inside = FunctionId{in.getInside()};

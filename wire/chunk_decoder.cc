@@ -50,6 +50,12 @@ ChunkSummary read_summary(ColumnReader& in, std::span<const std::byte> chunk) {
   return summary;
 }
 
+/// Since this version, the column of requests has what a RequestOrder tells.
+constexpr std::uint32_t kNumberedRequests = 4;
+/// Flags without a meaning in versions before.
+constexpr std::uint8_t kFlagsOfRequests =
+    kEventPosts | kEventCompletes | kEventSucceeds | kEventFindsNothing;
+
 bool all_below(std::span<const std::uint16_t> numbers, std::size_t limit) {
   std::uint16_t largest = 0;
   for (const std::uint16_t each : numbers) largest = std::max(largest, each);
@@ -75,12 +81,10 @@ struct ChunkDecoder::State {
   std::vector<Event> events;
   std::uint32_t version = kChunkVersion;  // Of the chunk.
 
+  /// Removes flags that have no meaning in the chunk's version.
   bool read_shapes(std::size_t event_count);
-  /// Until version 2 a request is a handle of the MPI library. Afterwards the column has what a
-  /// RequestOrder tells.
   bool read_requests(std::size_t event_count);
   bool read_times();
-  /// An event of version 1 has no number, whatever its flags say.
   bool read_numbers();
   /// Makes the events; returns what they sum up to.
   ChunkSummary put_together(Nanos start);
@@ -100,6 +104,10 @@ bool ChunkDecoder::State::read_shapes(std::size_t event_count) {
   if (!in.read(std::span(shape_of))) return false;
   if (!all_below(shape_of, count)) return in.fail("an event in it has no shape");
 
+  for (Shape& shape : shapes) {
+    if (version == 1) shape.word[4] &= ~(std::uint64_t{kEventNumbered} << 24);
+    if (version < kNumberedRequests) shape.word[4] &= ~(std::uint64_t{kFlagsOfRequests} << 24);
+  }
   template_of.clear();
   for (const Shape& shape : shapes) template_of.push_back(internal::event_of(shape));
   events_of.assign(count, 0);
@@ -112,7 +120,7 @@ bool ChunkDecoder::State::read_requests(std::size_t event_count) {
   for (std::size_t s = 0; s < shapes.size(); ++s) {
     if (internal::form_of(shapes[s]) & internal::kHasRequest) having += events_of[s];
   }
-  if (version == kChunkVersion) {
+  if (version >= kNumberedRequests) {
     requests.resize(having);
     return in.read(std::span(requests), 8);
   }
@@ -145,10 +153,6 @@ bool ChunkDecoder::State::read_times() {
 bool ChunkDecoder::State::read_numbers() {
   std::size_t numbered = 0;
   for (std::size_t s = 0; s < shapes.size(); ++s) {
-    if (version == 1) {
-      shapes[s].word[4] &= ~(std::uint64_t{kEventNumbered} << 24);
-      template_of[s].flags &= static_cast<std::uint8_t>(~kEventNumbered);
-    }
     if (internal::NumberOrder::is_numbered(shapes[s])) numbered += events_of[s];
   }
   numbers.resize(numbered);
@@ -179,7 +183,8 @@ ChunkSummary ChunkDecoder::State::put_together(Nanos start) {
     event.end_ns = static_cast<Nanos>(times.end);
     if (form & internal::kHasRequest) {
       const std::uint64_t stored = requests[having++];
-      event.request = version == kChunkVersion ? request_order.understand(event, stored) : stored;
+      event.request =
+          version >= kNumberedRequests ? request_order.understand(event, stored) : stored;
     }
     if ((event.flags & kEventNumbered) != 0) {
       event.number = order.understand(s, static_cast<std::uint32_t>(numbers[numbered++]));

@@ -220,6 +220,7 @@ SegmentCounters Segment::counters() const {
     const ThreadRing& from = ring_at(ring);
     sum.lost_messages += from.lost_messages.load(std::memory_order_acquire);
     sum.lost_message_bytes += from.lost_message_bytes.load(std::memory_order_acquire);
+    sum.lost_requests += from.lost_requests.load(std::memory_order_acquire);
     sum.lost_receives += from.lost_receives.load(std::memory_order_acquire);
     for (std::uint32_t f = 0; f < functions; ++f) {
       // Losses are read first. A call is counted before it is lost, so `lost` is never above

@@ -31,7 +31,10 @@ struct SegmentCounters {
   std::uint64_t lost = 0;           ///< Lost calls, also those of threads without a ring.
   std::uint64_t lost_messages = 0;  ///< Sends without a record, because the ring was full.
   std::uint64_t lost_message_bytes = 0;
-  std::uint64_t lost_receives = 0;       ///< Receives without a record, because the ring was full.
+  std::uint64_t lost_receives = 0;  ///< Receives without a record, because the ring was full.
+  /// Starts and completions of requests without a record, for the same reason. Calls, sends and
+  /// receives are not included.
+  std::uint64_t lost_requests = 0;
   std::uint64_t untracked_receives = 0;  ///< Receives whose completion could not be followed.
   bool operator==(const SegmentCounters&) const = default;
 };

@@ -458,6 +458,7 @@ wire::AccountRow WindowWriter::account_of(const WatchedProcess& process, const D
   row.lost_messages = counters.lost_messages;
   row.lost_message_bytes = counters.lost_message_bytes;
   row.lost_receives = counters.lost_receives;
+  row.lost_requests = counters.lost_requests;
   row.untracked_receives = counters.untracked_receives;
   row.windowed = process.windowed + builder_.calls(process.lane);
   row.ended = process.final_counted;

@@ -126,6 +126,8 @@ bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function, std::
     add(ring.lost_message_bytes, bytes);
   }
   if ((flags & kRecordReceive) != 0) add(ring.lost_receives, 1);
+  const bool is_counted = calls != 0 || (flags & (kRecordSend | kRecordReceive)) != 0;
+  if (!is_counted) add(ring.lost_requests, 1);
   return false;
 }
 

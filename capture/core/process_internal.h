@@ -208,8 +208,8 @@ XYLEM_INLINE void* next_of(const Call& call) noexcept;
 XYLEM_INLINE bool enter_by_profiling_name(std::uint16_t function) noexcept;
 
 /// Writes the call's own record, unless sampling leaves it out. A call that sampling leaves out
-/// gets a completion record if it moved payload, or started or completed an operation. So messages,
-/// their bytes and requests stay exact.
+/// gets a completion record if it moved payload, started or completed an operation, or was a poll
+/// that has found something. So messages, their bytes and requests stay exact.
 XYLEM_INLINE void note(const Call& call, const Meaning& meaning) noexcept;
 
 /// Writes another record of the call: the payload of one of several requests.
@@ -425,11 +425,19 @@ XYLEM_INLINE void note_completion(const Call& call, const Meaning& meaning) noex
   write_record(call, meaning, RecordKind::kCompletion, 0, call.begin, call.end);
 }
 
+/// Whether a call with this meaning has a record even if sampling leaves it out.
+XYLEM_INLINE bool is_kept(const Meaning& meaning) noexcept {
+  constexpr std::uint8_t kMatters = kRecordSend | kRecordReceive | kRecordPosts | kRecordCompletes;
+  if ((meaning.flags & kMatters) != 0) return true;
+  // A test of MPI_REQUEST_NULL always succeeds and says nothing.
+  const bool is_of_something = meaning.request != 0 || meaning.comm != kNoComm;
+  return (meaning.flags & kRecordSucceeds) != 0 && is_of_something;
+}
+
 XYLEM_INLINE void note(const Call& call, const Meaning& meaning) noexcept {
   if (call.calls != 0) {
     write_record(call, meaning, RecordKind::kMpiCall, call.calls, call.begin, call.end);
-  } else if ((meaning.flags & (kRecordSend | kRecordReceive | kRecordPosts | kRecordCompletes)) !=
-             0) {
+  } else if (is_kept(meaning)) {
     note_left_out(call, meaning);
   }
 }

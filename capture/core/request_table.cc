@@ -11,7 +11,7 @@ constinit RequestTable requests{};
 
 bool NumberQueue::push(std::uint64_t number) noexcept {
   if (size_ == room_) {
-    if (room_ == kMost) return false;
+    if (room_ == kMaxNumbers) return false;
     const std::uint32_t room = room_ == 0 ? kFirstRoom : 2 * room_;
     auto* larger = static_cast<std::uint64_t*>(take_memory(room * sizeof(std::uint64_t)));
     if (larger == nullptr) return false;
@@ -52,12 +52,13 @@ TrackedRequest* RequestTable::take_way(RequestSet& set, Word key) noexcept {
 
 TrackedRequest* RequestTable::insert(Word key, bool shared) noexcept {
   RequestSet& set = set_of(key);
-  TrackedRequest* taken = nullptr;
-  if (!shared) {
-    taken = take_way(set, key);
-  } else if (const BoundedLock lock(set.locked); lock) {
-    taken = take_way(set, key);
-  }
+  if (!shared) return replace(set, key);
+  const BoundedLock lock(set.locked);
+  return lock ? replace(set, key) : nullptr;
+}
+
+TrackedRequest* RequestTable::replace(RequestSet& set, Word key) noexcept {
+  TrackedRequest* const taken = take_way(set, key);
   if (taken != nullptr && taken->kind == RequestKind::kPlain && taken->later != nullptr)
     taken->later->clear();
   return taken;
@@ -75,7 +76,10 @@ bool RequestTable::add_plain(RequestSet& set, Word key, std::uint64_t number) no
   if (taken == nullptr) return false;
   std::atomic<Word>& published = set.keys[taken->way];
   if (published.load(std::memory_order_relaxed) == key) {
-    if (taken->kind == RequestKind::kPlain) return queue(*taken, number);
+    if (taken->kind == RequestKind::kPlain) {
+      queue(*taken, number);
+      return true;
+    }
     message_numbers.forget(taken->posted);
   }
   taken->kind = RequestKind::kPlain;
@@ -85,7 +89,7 @@ bool RequestTable::add_plain(RequestSet& set, Word key, std::uint64_t number) no
   return true;
 }
 
-bool RequestTable::queue(TrackedRequest& request, std::uint64_t number) noexcept {
+void RequestTable::queue(TrackedRequest& request, std::uint64_t number) noexcept {
   if (request.later == nullptr) {
     const std::uint32_t place = used_queues_.fetch_add(1, std::memory_order_relaxed);
     if (place < kQueues) {
@@ -94,20 +98,31 @@ bool RequestTable::queue(TrackedRequest& request, std::uint64_t number) noexcept
       used_queues_.store(kQueues, std::memory_order_relaxed);
     }
   }
-  if (request.later != nullptr && request.later->push(number)) return true;
+  if (request.later != nullptr && request.later->push(number)) return;
   // The oldest makes room, because its completion was probably not seen.
   request.number = number;
   if (request.later != nullptr && !request.later->is_empty()) {
     request.number = request.later->pop();
     request.later->push(number);
   }
-  return false;
 }
 
 ClaimedRequest RequestTable::claim_locked(Word key) noexcept {
   RequestSet& set = set_of(key);
-  const BoundedLock lock(set.locked);
-  return lock ? claim_way(set, key) : ClaimedRequest{};
+  if (const BoundedLock lock(set.locked); lock) return claim_way(set, key);
+  give_up();  // The completion is not seen.
+  return {};
+}
+
+std::uint64_t RequestTable::number_of(Word key, bool shared) noexcept {
+  if (has_given_up()) return 0;
+  if (!shared) {
+    const TrackedRequest* const found = find(key);
+    return found == nullptr ? 0 : found->number;
+  }
+  const BoundedLock lock(set_of(key).locked);
+  const TrackedRequest* const found = lock ? find(key) : nullptr;
+  return found == nullptr ? 0 : found->number;
 }
 
 }  // namespace xylem::capture

@@ -12,8 +12,7 @@
 //
 // The table has a fixed size. It consists of sets, and each set has seven places, called ways. By
 // MPI's rules, only one thread at a time may complete a request, unless its handle is shared. Other
-// threads may insert requests meanwhile. If a set is full, a new request is not tracked but only
-// counted.
+// threads may insert requests meanwhile. If a set is full, a new request is not tracked.
 //
 // With `shared` true, functions that search a set take its lock, with a bounded wait. If another
 // thread holds it for too long, the request is not tracked.
@@ -35,7 +34,7 @@ enum class RequestKind : std::uint8_t {
   kReceive = 0,  ///< MPI_Irecv, MPI_Imrecv.
   kPersistentReceive = 1,
   kPersistentSend = 2,
-  kPersistentCollective = 3,
+  kPersistentOther = 3,  ///< Collectives, and receives from MPI_PROC_NULL.
   kNewComm = 4,          ///< MPI_Comm_idup.
   kMessage = 5,          ///< An MPI_Message between its probe and its receive; not a request.
   kPartitionedSend = 6,  ///< Partitioned messages match each other only, and have no numbers.
@@ -47,7 +46,7 @@ enum class RequestKind : std::uint8_t {
 class NumberQueue {
  public:
   bool is_empty() const noexcept { return size_ == 0; }
-  /// Returns false if the queue has kMost numbers, or if there is no memory.
+  /// Returns false if the queue has kMaxNumbers numbers, or if there is no memory.
   bool push(std::uint64_t number) noexcept;
   /// Takes the oldest number. The queue must not be empty.
   std::uint64_t pop() noexcept;
@@ -55,7 +54,7 @@ class NumberQueue {
 
  private:
   static constexpr std::uint32_t kFirstRoom = 512;
-  static constexpr std::uint32_t kMost = 1u << 20;
+  static constexpr std::uint32_t kMaxNumbers = 1u << 20;
 
   std::uint64_t* numbers_ = nullptr;  // A ring of `room_` places, a power of two.
   std::uint32_t room_ = 0;
@@ -84,9 +83,11 @@ struct TrackedRequest {
 };
 
 constexpr std::uint32_t kRequestWays = 7;
-/// Number of sets, enough for 57344 requests. A page of sets uses memory only after the first
+/// Number of sets, enough for 114688 requests. A page of sets uses memory only after the first
 /// request in it.
-constexpr std::uint32_t kRequestSets = 1u << 13;
+constexpr std::uint32_t kRequestSets = 1u << 14;
+constexpr int kHashShift = 64 - 14;  ///< Leaves the bits that number a set.
+static_assert(kRequestSets == std::uint64_t{1} << (64 - kHashShift));
 
 /// Keys are stored apart from requests, so that looking for an untracked request reads one cache
 /// line. With this alignment, a request's address gives its set.
@@ -111,12 +112,15 @@ class RequestTable {
   TrackedRequest* insert(Word key, bool shared) noexcept;
   void publish(TrackedRequest* request, Word key) noexcept;
 
-  /// Adds a plain request. An older request under the same key that is not plain is replaced.
+  /// Adds a plain request. An older request under the same key that is not plain is replaced. If
+  /// the queue is full, or too many handles have one, the oldest request of the handle is dropped.
   /// Returns false if the request cannot be tracked.
   bool insert_plain(Word key, std::uint64_t number, bool shared) noexcept;
 
   /// Returns the request under `key`; null if there is none. 0 and 1 are never keys.
   TrackedRequest* find(Word key) noexcept;
+  /// Its number, without taking it. 0 if it is unknown.
+  std::uint64_t number_of(Word key, bool shared) noexcept;
 
   /// Call it before a call that may complete the request. Takes a plain request out of the table;
   /// call insert_plain() if it has not completed. Hides any other request from other threads,
@@ -125,8 +129,8 @@ class RequestTable {
   ClaimedRequest claim(Word key, bool shared) noexcept;
   void release(TrackedRequest* request) noexcept;
 
-  /// MPI was called unseen, so completions may be missing. From now on, operations that are started
-  /// have no numbers.
+  /// MPI was called unseen, so completions may be missing. From now on, claimed requests and
+  /// operations that are started have no numbers.
   void give_up() noexcept { has_given_up_.store(true, std::memory_order_relaxed); }
   bool has_given_up() const noexcept { return has_given_up_.load(std::memory_order_relaxed); }
 
@@ -139,9 +143,10 @@ class RequestTable {
   RequestSet& set_of(Word key) noexcept;
   static std::atomic<Word>& key_of(TrackedRequest* request) noexcept;
   static TrackedRequest* take_way(RequestSet& set, Word key) noexcept;
-  static ClaimedRequest claim_way(RequestSet& set, Word key) noexcept;
+  ClaimedRequest claim_way(RequestSet& set, Word key) const noexcept;
   bool add_plain(RequestSet& set, Word key, std::uint64_t number) noexcept;
-  bool queue(TrackedRequest& request, std::uint64_t number) noexcept;
+  static TrackedRequest* replace(RequestSet& set, Word key) noexcept;
+  void queue(TrackedRequest& request, std::uint64_t number) noexcept;
   [[gnu::noinline]] ClaimedRequest claim_locked(Word key) noexcept;
 
   RequestSet sets_[kRequestSets];
@@ -154,7 +159,7 @@ class RequestTable {
 // the upper bits.
 inline RequestSet& RequestTable::set_of(Word key) noexcept {
   const std::uint64_t mixed = static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15u;
-  return sets_[(mixed >> 32) % kRequestSets];
+  return sets_[mixed >> kHashShift];
 }
 
 inline std::atomic<Word>& RequestTable::key_of(TrackedRequest* request) noexcept {
@@ -180,8 +185,9 @@ inline ClaimedRequest RequestTable::claim(Word key, bool shared) noexcept {
   return __builtin_expect(shared, 0) ? claim_locked(key) : claim_way(set_of(key), key);
 }
 
-inline ClaimedRequest RequestTable::claim_way(RequestSet& set, Word key) noexcept {
+inline ClaimedRequest RequestTable::claim_way(RequestSet& set, Word key) const noexcept {
   if (key <= kClaimed) return {};
+  const bool is_sure = !has_given_up();
   const std::uint32_t used = set.used.load(std::memory_order_relaxed);
   for (std::uint32_t way = 0; way < used; ++way) {
     if (set.keys[way].load(std::memory_order_acquire) != key) continue;
@@ -189,14 +195,14 @@ inline ClaimedRequest RequestTable::claim_way(RequestSet& set, Word key) noexcep
     const std::uint64_t number = found.number;
     if (found.kind != RequestKind::kPlain) {
       set.keys[way].store(kClaimed, std::memory_order_relaxed);
-      return {&found, number};
+      return {&found, is_sure ? number : 0};
     }
     if (found.later != nullptr && !found.later->is_empty()) {
       found.number = found.later->pop();
     } else {
       set.keys[way].store(kFree, std::memory_order_release);
     }
-    return {nullptr, number};
+    return {nullptr, is_sure ? number : 0};
   }
   return {};
 }

@@ -26,7 +26,8 @@
 //    its function: all calls since the previous record or loss of that function in that ring.
 //  - When no block is free, the record is dropped and its calls count in `lost[f]`. The payload
 //    counts in `lost_messages`, `lost_message_bytes` and `lost_receives`. A dropped completion
-//    record counts in these payload counters, but not in `lost[f]`, because it represents no call.
+//    record counts in these payload counters, or in `lost_requests` if it has no payload, but not
+//    in `lost[f]`, because it represents no call.
 //  - A signal handler or a callback may call MPI while another call of the same thread is under
 //    way. This inner call counts in `inner_calls[f]` and has no record.
 //  - At the end of a process, this holds for each ring and function:
@@ -56,7 +57,7 @@
 namespace xylem::capture {
 
 constexpr std::uint64_t kSegmentMagic = 0x31676573'6d6c7978;  // "xylmseg1"
-constexpr std::uint32_t kLayoutVersion = 5;
+constexpr std::uint32_t kLayoutVersion = 6;
 
 /// Limits of the layout. Functions are numbered from 0 in the order of the function table.
 constexpr std::uint32_t kMaxFunctions = 1024;
@@ -245,6 +246,8 @@ struct alignas(64) ThreadRing {
   alignas(64) std::atomic<std::uint64_t> calls[kMaxFunctions];
   std::atomic<std::uint64_t> lost[kMaxFunctions];
   std::atomic<std::uint64_t> inner_calls[kMaxFunctions];
+  /// Dropped records that start or complete a request, but stand for no call and no payload.
+  std::atomic<std::uint64_t> lost_requests;
 
   // Written by the agent: the last call that was counted while it was under way. Its begin in
   // ticks, and the time of the run that these ticks were converted to. Ticks 0: there was none.

@@ -78,13 +78,21 @@ XYLEM_INLINE Word made_handle(Word request) noexcept {
   return handle == process.abi.request_null ? 0 : handle;
 }
 
+/// Removes what the table still has under the handle of another request.
+inline void forget(Word handle) noexcept {
+  TrackedRequest* const older = requests.claim(handle, process.many_threads).tracked;
+  if (older == nullptr) return;
+  message_numbers.forget(older->posted);
+  requests.release(older);
+}
+
 /// Tracks the plain request that the call has made.
 XYLEM_INLINE void track_plain(const Call& call, Word request, Meaning& meaning) noexcept {
   const Word handle = made_handle(request);
   if (handle == 0) return;
   meaning.flags |= kRecordPosts;
   meaning.request = next_number(call);
-  if (__builtin_expect(meaning.request == 0, 0)) return;
+  if (__builtin_expect(meaning.request == 0, 0)) return forget(handle);
   if (!requests.insert_plain(handle, meaning.request, process.many_threads)) meaning.request = 0;
 }
 
@@ -261,11 +269,13 @@ XYLEM_INLINE void after_irecv(const Call& call, Mode mode, Word request, std::in
   const CommEntry* entry = comms.find(comm);
   place(meaning, entry, source, tag);
   if (entry == nullptr) message_numbers.give_up();  // Its channel is unknown.
-  if (mode == Mode::kPersistent) {
-    track_receive(made_handle(request), meaning, entry == nullptr ? nullptr : entry->members,
-                  persistent, {});
-  } else if (entry == nullptr || source == process.abi.proc_null) {
-    // A receive from MPI_PROC_NULL gets nothing, and MPI may return the same handle many times.
+  // A receive from MPI_PROC_NULL gets nothing, and MPI may return the same handle many times.
+  const bool is_plain = entry == nullptr || source == process.abi.proc_null;
+  if (mode == Mode::kPersistent && is_plain) {
+    track_persistent(made_handle(request), meaning, RequestKind::kPersistentOther);
+  } else if (mode == Mode::kPersistent) {
+    track_receive(made_handle(request), meaning, entry->members, persistent, {});
+  } else if (is_plain) {
     track_plain(call, request, meaning);
   } else {
     meaning.flags = kRecordPosts;
@@ -300,9 +310,8 @@ XYLEM_INLINE void after_probe(const Call& call, Word comm, Word status, Word fla
   Meaning meaning;
   const bool found =
       call.result == 0 && (flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0);
-  // A probe without a record needs its communicator only if it has matched a message (MPI_Mprobe,
-  // MPI_Improbe).
-  if (call.calls == 0 && !(found && message != 0)) return;
+  // Of the polls that sampling leaves out, those that have found nothing are only counted.
+  if (call.calls == 0 && !found) return;
   if (call.result == 0 && flag != 0) meaning.flags = found ? kRecordSucceeds : kRecordFindsNothing;
   const CommEntry* entry = call.result == 0 ? comms.find(comm) : nullptr;
   if (entry != nullptr) {
@@ -321,6 +330,7 @@ XYLEM_INLINE void after_probe(const Call& call, Word comm, Word status, Word fla
 
 /// Hides the request from other threads and returns the status for the real call.
 XYLEM_INLINE Word before_wait(Call& call, Word request, Word status) noexcept {
+  note_gaps();
   call.request = load_handle(request);
   if (call.request == process.abi.request_null) call.request = 0;
   call.claimed = requests.claim(call.request, process.many_threads);
@@ -346,7 +356,7 @@ XYLEM_INLINE void complete_fast(Meaning& meaning, const ClaimedRequest& claimed,
   if (tracked != nullptr && tracked->kind != RequestKind::kReceive)
     return complete(meaning, claimed, handle, status);
   meaning.request = claimed.number;
-  if (claimed.number != 0) meaning.flags |= kRecordCompletes;
+  if (tracked != nullptr || claimed.number != 0) meaning.flags |= kRecordCompletes;
   if (tracked == nullptr) return;
   read_tracked(meaning, *tracked, status);
   requests.release(tracked);
@@ -445,7 +455,7 @@ XYLEM_INLINE void finish_collective(const Call& call, Mode mode, Word request, c
                                     Meaning& meaning) noexcept {
   if (call.result != 0) return note(call, Meaning{});
   if (group.known() && mode != Mode::kPersistent) group.number(meaning);
-  finish(call, mode, request, meaning, RequestKind::kPersistentCollective);
+  finish(call, mode, request, meaning, RequestKind::kPersistentOther);
 }
 
 XYLEM_INLINE void after_barrier(const Call& call, Mode mode, Word request, Word comm) noexcept {

@@ -31,11 +31,14 @@ Word status_at(Word statuses, std::uint32_t i) {
   return statuses + Word{i} * process.abi.status_bytes;
 }
 
-// Returns whether the request of `status` completed without an error. If the call failed with
-// another class than MPI_ERR_IN_STATUS, it has set no status, and the result is false.
-bool is_fine(const Call& call, Word status) {
+// Returns whether the request with status `i` completed without an error. If the call failed with
+// another class than MPI_ERR_IN_STATUS, or if the program wants no statuses, there is no status,
+// and the result is false.
+bool is_fine(const Call& call, Word statuses, std::uint32_t i) {
   if (call.result == 0) return true;
   if ((call.result & kErrorClassBits) != process.abi.error_in_status) return false;
+  if (statuses == process.abi.statuses_ignore) return false;
+  const Word status = status_at(statuses, i);
   return status_error(process.abi, reinterpret_cast<const unsigned char*>(status)) == 0;
 }
 
@@ -45,14 +48,14 @@ void complete(Meaning& meaning, const ClaimedRequest& claimed, Word handle, Word
   TrackedRequest& tracked = *claimed.tracked;
   meaning.comm = tracked.comm;
   meaning.request = claimed.number;
-  if (claimed.number != 0) meaning.flags |= kRecordCompletes;
+  const bool is_persistent =
+      tracked.kind != RequestKind::kReceive && tracked.kind != RequestKind::kNewComm;
+  if (!is_persistent || tracked.active) meaning.flags |= kRecordCompletes;
   if (is_receive(tracked)) read_tracked(meaning, tracked, status);
   if (tracked.kind == RequestKind::kNewComm) add_completed_comm(tracked);
   tracked.active = false;
   tracked.number = 0;
-  const bool lives_on =
-      tracked.kind != RequestKind::kReceive && tracked.kind != RequestKind::kNewComm;
-  if (lives_on) {
+  if (is_persistent) {
     requests.publish(&tracked, handle);
   } else {
     requests.release(&tracked);
@@ -65,8 +68,10 @@ Word before_completion(const Call& call, std::int32_t count, Word array, Word st
   thread.request_count = 0;
   if (count <= 0 || array == 0) return statuses;
   const auto wanted = static_cast<std::uint32_t>(count);
+  note_gaps();
   if (!make_request_room(thread, wanted)) {
     count_untracked();
+    requests.give_up();  // The completions are not seen.
     return statuses;
   }
   const TrackedRequest* one = nullptr;
@@ -91,11 +96,10 @@ Word before_completion(const Call& call, std::int32_t count, Word array, Word st
 void after_unfinished(const Call& call, Word array, Word statuses) noexcept {
   const Thread& thread = *call.thread;
   for (std::uint32_t i = 0; i < thread.request_count; ++i) {
-    const Word status = status_at(statuses, i);
-    if (call.result == 0 || !is_fine(call, status)) {
+    if (call.result == 0 || !is_fine(call, statuses, i)) {
       put_back(thread, i, array);
     } else {
-      complete(call, i, status);
+      complete(call, i, status_at(statuses, i));
     }
   }
 }
@@ -134,10 +138,10 @@ void after_waitsome(const Call& call, std::int32_t, Word array, Word outcount, W
                                      : process.abi.undefined;
   for (std::int32_t k = 0; k < completed; ++k) {
     const std::int32_t i = reinterpret_cast<const std::int32_t*>(indices)[k];
-    const Word status = status_at(statuses, static_cast<std::uint32_t>(k));
+    const auto at = static_cast<std::uint32_t>(k);
     if (i < 0 || static_cast<std::uint32_t>(i) >= thread.request_count) continue;
-    if (!is_fine(call, status)) continue;
-    complete(call, static_cast<std::uint32_t>(i), status);
+    if (!is_fine(call, statuses, at)) continue;
+    complete(call, static_cast<std::uint32_t>(i), status_at(statuses, at));
   }
   // Those that have completed are not claimed any more.
   for (std::uint32_t i = 0; i < thread.request_count; ++i) put_back(thread, i, array);
@@ -167,8 +171,8 @@ void after_new_request(const Call& call, Mode mode, Word request) noexcept {
 void after_request(const Call& call, Word handle, Word flag) noexcept {
   Meaning meaning;
   set_answer(meaning, call, flag);
-  const TrackedRequest* const tracked = requests.find(handle & process.abi.handle_mask);
-  if (tracked != nullptr) meaning.request = tracked->number;
+  note_gaps();
+  meaning.request = requests.number_of(handle & process.abi.handle_mask, process.many_threads);
   note(call, meaning);
 }
 

@@ -76,13 +76,18 @@ XYLEM_INLINE Word load_handle(Word at, std::uint32_t i = 0) noexcept {
 /// Size of one element in bytes, according to MPI; 0 if MPI reports no size.
 std::uint64_t type_size(Word datatype) noexcept;
 
+/// Gives numbers of requests up if capture was switched off: operations may have completed unseen.
+XYLEM_INLINE void note_gaps() noexcept {
+  if (__builtin_expect(process.segment->was_disabled.load(std::memory_order_relaxed) != 0, 0))
+    requests.give_up();
+}
+
 /// Gives the operation that the call has started a number. The result is 0, and no operation after
 /// it has a number, if the process may have missed completions. Then nobody can tell which
 /// operation a handle means.
 XYLEM_INLINE std::uint64_t next_number(const Call& call) noexcept {
+  note_gaps();
   if (__builtin_expect(requests.has_given_up(), 0)) return 0;
-  if (__builtin_expect(process.segment->was_disabled.load(std::memory_order_relaxed) != 0, 0))
-    return 0;
   Thread& thread = *call.thread;
   return request_number(thread.number, ++thread.started);
 }
@@ -101,8 +106,9 @@ void track_message(Word message, const Members* members, Meaning meaning) noexce
 /// tracked.
 inline void put_back(const ClaimedRequest& claimed, Word before, Word now) noexcept {
   if (claimed.tracked == nullptr) {
-    const bool is_plain = claimed.number != 0 && now == before;
-    if (is_plain) requests.insert_plain(before, claimed.number, process.many_threads);
+    // If the number is not known any more, nothing is left to follow.
+    const bool is_followed = claimed.number != 0 && now == before;
+    if (is_followed) requests.insert_plain(before, claimed.number, process.many_threads);
   } else if (now == before) {
     requests.publish(claimed.tracked, before);
   } else {
@@ -135,8 +141,8 @@ void after_startall(const Call& call, std::int32_t count, Word array) noexcept;
 Word before_completion(const Call& call, std::int32_t count, Word array, Word statuses,
                        Word ignore) noexcept;
 /// Call it after a failed waitall, or after a testall that completed nothing. Puts back all
-/// requests that have not completed, and writes a completion record for each receive that has
-/// completed.
+/// requests that have not completed, and writes a completion record for each one that has, if the
+/// program wants statuses: otherwise MPI does not say which.
 void after_unfinished(const Call& call, Word array, Word statuses) noexcept;
 void after_waitany(const Call& call, std::int32_t count, Word array, Word index, Word status,
                    Word flag) noexcept;

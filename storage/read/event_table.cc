@@ -185,9 +185,8 @@ int Cursor::advance() {
 
 bool Cursor::wanted(const wire::Event& event) {
   const bool is_part = event.kind == wire::kKindCompletion;
-  const bool is_start = (event.flags & wire::kEventPosts) != 0;
-  const bool is_completion = is_part ? !is_start : (event.flags & wire::kEventCompletes) != 0;
-  if (table_.module.completions ? !is_completion : is_part && !is_start) return false;
+  const bool completes = (event.flags & wire::kEventCompletes) != 0;
+  if (table_.module.completions ? !is_part && !completes : is_part) return false;
   return !function_ || table_.functions.name(leaf_, event.function) == *function_;
 }
 
@@ -260,7 +259,8 @@ void Cursor::column(sqlite3_context* out, int column) {
       if (event.comm != wire::kNoComm) sqlite3_result_int64(out, raw(event.comm));
       return;
     case kRequest:  // An identity: all its bits matter, so it is not cut.
-      return sqlite3_result_int64(out, static_cast<sqlite3_int64>(event.request));
+      if (event.request != 0) sqlite3_result_int64(out, static_cast<sqlite3_int64>(event.request));
+      return;
     case kResult:
       return sqlite3_result_int(out, event.result);
     case kCalls:

@@ -19,13 +19,15 @@ struct EventTableCounters {
 ///
 /// Columns: world, rank, thread, begin_ns, end_ns, kind, function, peer, bytes, tag, comm, request,
 /// result, calls, number, stage, success. World and rank are NULL for a process that never
-/// registered. Peer, tag and comm are NULL if the call has none or if the value is unknown. Number
-/// is NULL if the event has none (wire::kEventNumbered). Stage is wire::stage_name, success
-/// wire::success_of; both may be NULL. `event` has one row for each call, and one for each request
-/// that a call of several has started (kind 'start'). `completion` has one row for each request
-/// that a call such as MPI_Wait, MPI_Test or MPI_Waitall has completed, and for the receive of an
-/// MPI_Sendrecv. Rows are returned process by process, in the order of the chunks. To get them in
-/// the order of time, use ORDER BY.
+/// registered. Peer, tag, comm and request are NULL if the call has none or if the value is
+/// unknown. Number is NULL if the event has none (wire::kEventNumbered). Stage is
+/// wire::stage_name, success wire::success_of; both may be NULL. `event` has one row for each call.
+/// `completion` has one row for each request that a call has completed: the row of an MPI_Wait or
+/// MPI_Test itself (kind 'mpi'), or a row for each request of a call such as MPI_Waitall (kind
+/// 'completion'). It also has the other parts of calls: the requests that MPI_Startall has started
+/// (kind 'start'), the receive of MPI_Sendrecv, and payload, starts and completions of calls that
+/// sampling leaves out. Rows are returned process by process, in the order of the chunks. To get
+/// them in the order of time, use ORDER BY.
 ///
 /// If a query compares world, rank, begin_ns or end_ns with a value, chunks that cannot match are
 /// skipped. With `function = 'NAME'`, rows that do not match are skipped at low cost. A damaged

@@ -29,6 +29,7 @@ void MessageMatcher::add(ProcessIndex index, const wire::Event& event, bool post
   Process& process = processes_[raw(index)];
   const bool is_send = sends(event), is_receive = receives(event);
   if (posts && !is_send && !is_receive && event.request != 0) {
+    if (process.posts.size() >= kMaxPosts) process.posts.clear();
     process.posts[event.request] = {event.begin_ns, event.end_ns, event.thread};
     return;
   }
@@ -55,7 +56,8 @@ void MessageMatcher::add(ProcessIndex index, const wire::Event& event, bool post
   half.source = is_send ? process.rank : peer;
   half.destination = is_send ? peer : process.rank;
   Post numbered_in{event.begin_ns, event.end_ns, event.thread};
-  if (is_receive && event.request == 0) {
+  const bool is_blocking = event.request == 0 && (event.flags & wire::kEventCompletes) == 0;
+  if (is_receive && is_blocking) {
     half.posted_ns = event.begin_ns;
   } else if (is_receive) {
     const auto post = process.posts.find(event.request);

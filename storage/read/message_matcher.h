@@ -117,6 +117,8 @@ class MessageMatcher {
   std::size_t in_flight() const;
 
  private:
+  static constexpr std::size_t kMaxPosts = 1u << 15;
+
   struct Kept {
     MessageHalf half;
     bool is_ambiguous = false;
@@ -141,8 +143,9 @@ class MessageMatcher {
     Rank rank{};
     bool has_threads = false;
     Nanos promised = std::numeric_limits<Nanos>::min();
-    std::unordered_map<std::uint64_t, Post> posts;  // By request.
-    std::deque<Awaited> awaited;                    // Receives that wait for sends of this process.
+    // By request. Completions may be lost, so their number has a limit.
+    std::unordered_map<std::uint64_t, Post> posts;
+    std::deque<Awaited> awaited;  // Receives that wait for sends of this process.
     std::map<std::pair<bool, MessageKey>, Held> held;  // By side and message.
   };
   static MessageKey key_of(const MessageHalf& half);

@@ -108,7 +108,7 @@ struct Report {
     std::uint64_t calls = 0;
   };
   struct Loss {
-    /// "ring", "message", "receive", "window", "chunk", "registration", "host", "rank"
+    /// "ring", "message", "receive", "request", "window", "chunk", "registration", "host", "rank"
     std::string part;
     std::string host, reason;
     /// Number of losses in this row. 0 if the row stands for all windows or chunks that never
@@ -116,7 +116,7 @@ struct Report {
     std::uint64_t count = 0;
     std::optional<std::uint64_t> calls;            ///< nullopt: unknown, or the part has no calls.
     std::optional<std::uint64_t> messages, bytes;  ///< Set for the part "message". For "receive"
-                                                   ///< only `messages` is set.
+                                                   ///< and "request" only `messages` is set.
   };
   /// An auxiliary service, over all hosts. The account is in samples.
   struct Service {

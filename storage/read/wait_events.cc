@@ -13,6 +13,8 @@ namespace {
 
 /// Limits the work for probes. Older ones are not considered.
 constexpr std::size_t kMaxProbes = 64;
+/// Operations of a process that are followed at a time. Of more, completions are lost.
+constexpr std::size_t kMaxOperations = 1u << 15;
 
 /// Whether the event starts an operation that a later event completes.
 bool starts(const wire::Event& event) {
@@ -121,8 +123,8 @@ void WaitAnalysis::State::add_part(ProcessIndex index, FunctionIndex function,
   if (is_of_call && receives(event)) {
     call->has_payload = true;
     ++call->pending;
-  } else if (is_of_call) {
-    wait_for(index, number, event.request);
+  } else if (is_of_call && !wait_for(index, number, event.request)) {
+    call->lacks = NotAnalysed::kNotCovered;
   }
   forget_ended(index, event);
   messages.add(index, event, false, is_of_call ? number : 0);
@@ -206,8 +208,12 @@ void WaitAnalysis::State::post_collective(ProcessIndex index, FunctionIndex func
 
 /// Follows a request until its completion.
 std::uint64_t WaitAnalysis::State::track(ProcessIndex index, const wire::Event& event) {
+  auto& by_number = processes[raw(index)].requests;
+  if (by_number.size() >= kMaxOperations) {
+    for (const auto& [request, older] : std::exchange(by_number, {})) untrack(older);
+  }
   const std::uint64_t number = requests.open() | kRequestMark;
-  const auto [place, is_new] = processes[raw(index)].requests.try_emplace(event.request, number);
+  const auto [place, is_new] = by_number.try_emplace(event.request, number);
   if (!is_new) untrack(std::exchange(place->second, number));  // Of a damaged file.
   return number;
 }

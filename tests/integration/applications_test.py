@@ -58,6 +58,7 @@ class Applications(WholeSystemTest):
         self.assertEqual(thermo(watched.stdout), thermo(plain.stdout))
         self.assertEqual(without_figures(watched.stdout), without_figures(plain.stdout))
         self.assert_complete(store, 4)
+        self.assertGreater(self.assert_operations_complete(store), 1000)
 
     @unittest.skipUnless(shutil.which("hpcc"), "hpcc is not installed")
     def test_hpl(self):
@@ -71,6 +72,7 @@ class Applications(WholeSystemTest):
         self.assertIn("HPL_N=500", report)
         self.assertIn("Success=1", report)
         self.assert_complete(store, 4)
+        self.assertGreater(self.assert_operations_complete(store), 1000)
 
 
 if __name__ == "__main__":

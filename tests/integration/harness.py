@@ -252,6 +252,18 @@ class WholeSystemTest(unittest.TestCase):
             self.assertEqual(line["events"], line["stored_events"] + line["lost_events"], line)
             self.assertEqual(line["calls"], line["stored_calls"] + line["lost_calls"], line)
 
+    def assert_operations_complete(self, store):
+        """Each operation with a request has one start and one completion. Returns their number."""
+        found = {}
+        for stage, other in (("start", "event"), ("completion", None)):
+            rows = store.rows(f"SELECT world, rank, request FROM completion WHERE stage = '{stage}'")
+            rows += store.rows(f"SELECT world, rank, request FROM {other} WHERE stage = '{stage}'") if other else []
+            self.assertNotIn(None, {row["request"] for row in rows})
+            found[stage] = sorted((row["world"], row["rank"], row["request"]) for row in rows)
+        self.assertEqual(len(found["start"]), len(set(found["start"])), "a number twice")
+        self.assertEqual(found["start"], found["completion"])
+        return len(found["start"])
+
     def assert_exact(self, store, own, world=0):
         """Calls of every rank and function, messages and bytes of every pair, and the account."""
         stored = {(r["rank"], r["function"]): r["calls"] for r in

@@ -9,7 +9,7 @@ from harness import WholeSystemTest, mpirun
 from view_test import Server
 
 RECORDS = """SELECT rank, function, peer, tag, comm, bytes, number FROM {}
-             WHERE bytes > 0 AND peer IS NOT NULL"""
+             WHERE bytes > 0 AND peer IS NOT NULL AND kind = '{}'"""
 SENDS = {"MPI_Send", "MPI_Isend", "MPI_Issend", "MPI_Start", "MPI_Sendrecv"}
 ZOOMS_MS = (None, 50, 5, 1.5)  # None: the whole run.
 
@@ -23,7 +23,7 @@ class Ends:
         numbers = {}
         for row in store.rows("SELECT 'event' AS source, rank, function, peer, tag, comm, number, bytes, begin_ns, end_ns FROM event"
                               " WHERE bytes > 0 AND peer IS NOT NULL UNION ALL SELECT 'completion', rank, function, peer, tag,"
-                              " comm, number, bytes, begin_ns, end_ns FROM completion WHERE bytes > 0 AND peer IS NOT NULL"):
+                              " comm, number, bytes, begin_ns, end_ns FROM completion WHERE kind <> 'mpi' AND bytes > 0 AND peer IS NOT NULL"):
             is_send = row["source"] == "event" and row["function"] in SENDS
             (self.sent if is_send else self.received)[row["bytes"]] = (row["rank"], row["begin_ns" if is_send else "end_ns"])
             ends = (row["rank"], row["peer"]) if is_send else (row["peer"], row["rank"])
@@ -53,7 +53,7 @@ class MessagesTest(WholeSystemTest):
         """Two lists of the store's records, sends and receives: (channel, number or None, bytes)."""
         sends, receives = [], []
         for table in ("event", "completion"):
-            for row in store.rows(RECORDS.format(table)):
+            for row in store.rows(RECORDS.format(table, "mpi" if table == "event" else "completion")):
                 rank, peer = row["rank"], row["peer"]
                 is_send = table == "event" and row["function"] in SENDS
                 ends = (rank, peer) if is_send else (peer, rank)

@@ -37,7 +37,7 @@ NO_MPI = "no MPI"    # No rank is seen, and a sentence says so.
 UNSEEN = "unseen"    # The same of ranks that nobody can know of: no agent is there to be told, or no call passes xylem.
 
 # Parts of `loss` whose calls are in `captured`, or that are no calls.
-COUNTED_AS_CAPTURED = ("ring", "window", "chunk", "message", "receive", "host")
+COUNTED_AS_CAPTURED = ("ring", "window", "chunk", "message", "receive", "request", "host")
 
 SLOTS, SLOT = 255, struct.Struct("=4q")  # unharmed.h: own_file, own_slot
 FACTOR, FLOOR = 2, 3.0  # Seconds that a run may take: so many times those without xylem, and so many more.

@@ -26,6 +26,11 @@ inline std::string back_to(int version) {
     const char* taken_back;
   };
   constexpr Step kSteps[] = {
+      {21,
+       "DROP VIEW loss; ALTER TABLE process DROP COLUMN lost_requests;"
+       "CREATE VIEW loss AS SELECT 'host' AS part, NULL AS world, NULL AS rank, name AS host,"
+       " NULL AS function, NULL AS calls, lost_reason AS reason, NULL AS wave FROM host"
+       " WHERE lost_reason IS NOT NULL;"},
       {20,
        "DROP VIEW rank; ALTER TABLE host DROP COLUMN processor;"
        "ALTER TABLE host DROP COLUMN frequency_hz; ALTER TABLE process DROP COLUMN processors;"

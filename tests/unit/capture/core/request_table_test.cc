@@ -160,17 +160,31 @@ TEST_F(RequestTableTest, APlainRequestTakesThePlaceOfAnotherOneWhoseCompletionWa
 }
 
 TEST_F(RequestTableTest, OnlySomeHandlesCanBeSharedAndTheNewestRequestIsKeptForTheOthers) {
-  unsigned refused = 0;
   for (Word key = 2; key < 102; ++key) {
     put_plain(key, 1);
-    refused += !put_plain(key, 2);
+    EXPECT_TRUE(put_plain(key, 2));
   }
-  EXPECT_EQ(refused, 100u - 64u);
+  unsigned dropped = 0;
   for (Word key = 2; key < 102; ++key) {
     const std::uint64_t first = take(key);
+    dropped += first == 2;
     EXPECT_EQ(first == 1 ? take(key) : first, 2u);
     EXPECT_EQ(take(key), 0u);
   }
+  EXPECT_EQ(dropped, 100u - 64u);
+}
+
+TEST_F(RequestTableTest, NumbersAreUnknownAfterAGap) {
+  put_plain(10, 7);
+  put(11, 1)->number = 8;
+  EXPECT_EQ(table_->number_of(10, false), 7u);
+  EXPECT_EQ(table_->number_of(11, true), 8u);
+  table_->give_up();
+  EXPECT_EQ(table_->number_of(10, false), 0u);
+  EXPECT_EQ(take(10), 0u);
+  const ClaimedRequest claimed = table_->claim(11, false);
+  EXPECT_NE(claimed.tracked, nullptr);
+  EXPECT_EQ(claimed.number, 0u);
 }
 
 TEST_F(RequestTableTest, ThreadsShareAHandle) {

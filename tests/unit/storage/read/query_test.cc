@@ -105,7 +105,7 @@ TEST_F(QueryTest, ShowsEventsAsTheyWereRecorded) {
   ASSERT_TRUE(store_->commit());
   EXPECT_EQ(ask("SELECT world, rank, thread, begin_ns, end_ns, kind, function, peer, bytes, tag,"
                 " comm, request, result, calls FROM event"),
-            "0|2|0|0|400|mpi|MPI_Send|0|0|0|0|0|0|1\n"
+            "0|2|0|0|400|mpi|MPI_Send|0|0|0|0|NULL|0|1\n"
             "0|2|3|1000|1400|mpi|MPI_Recv|NULL|8|NULL|NULL|77|13|1000\n");
 }
 

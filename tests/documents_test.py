@@ -121,7 +121,7 @@ def message_faults(root):
         yield f"{where}: there is no message {name}"
 
 
-LOCK_KIND = re.compile(r"SharedState|Turn|mutex|atomic")
+LOCK_KIND = re.compile(r"SharedState|Turn|mutex|LockState|atomic")
 
 
 def unit_of(path):

@@ -4,7 +4,6 @@
 
 #include <sys/mman.h>
 
-#include "capture/core/bounded_lock_internal.h"
 #include "capture/core/comm_map_internal.h"
 #include "capture/core/communicator_definition_internal.h"
 #include "capture/core/definition_writer_internal.h"

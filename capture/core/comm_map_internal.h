@@ -30,6 +30,7 @@
 #include <cstdint>
 
 #include "capture/core/abi_internal.h"
+#include "capture/core/bounded_lock_internal.h"
 #include "capture/core/ring.h"
 
 namespace xylem::capture {
@@ -185,7 +186,7 @@ class CommMap {
   bool from_start_ = true;
   // For BoundedLock. Not a SharedState: its mutex waits without limit, but an error handler of MPI
   // may leave learn() by an exception or a jump, and the lock is then never released.
-  std::atomic<bool> locked_{false};
+  LockState locked_{};
   std::atomic<bool> has_overflowed_{false};  // A communicator has got an identity, but no room.
   std::atomic<bool> has_missed_one_{false};  // One should have been numbered by its members.
   std::atomic<bool> has_lost_count_{false};  // See lose_all().

@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "capture/core/bounded_lock_internal.h"
 #include "capture/core/definition_writer_internal.h"
 #include "capture/core/process_internal.h"
 

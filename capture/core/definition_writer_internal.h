@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "capture/core/bounded_lock_internal.h"
 #include "capture/core/ring.h"
 
 namespace xylem::capture {
@@ -52,7 +53,7 @@ class DefinitionWriter {
 
   SegmentHeader* segment_ = nullptr;
   // For BoundedLock: a thread that ends or jumps while it holds the lock must not block the others.
-  std::atomic<bool> locked_{false};
+  LockState locked_{};
 };
 
 /// The writer of this process.

@@ -2,7 +2,6 @@
 // nanoseconds: usually by a guess, else by one hash, one place of the index and one channel.
 // Channels never move, so other threads may count in them while the index grows.
 
-#include "capture/core/bounded_lock_internal.h"
 #include "capture/core/message_numbers_internal.h"
 #include "capture/core/system_internal.h"
 

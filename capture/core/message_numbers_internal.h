@@ -35,6 +35,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "capture/core/bounded_lock_internal.h"
 #include "capture/core/ring.h"
 
 namespace xylem::capture {
@@ -211,7 +212,7 @@ class MessageNumbers {
   std::atomic<std::uint32_t> care_{};
   // For BoundedLock. Not a SharedState: its mutex waits without limit, but a thread may end or be
   // left by a jump while it has the lock, and look-ups read the table without the lock.
-  std::atomic<bool> locked_{};
+  LockState locked_{};
   Channel* last_sent_ = nullptr;
   Channel* last_received_ = nullptr;
   std::atomic<Index*> index_{};  // Null while `first_places_` is the index.

@@ -94,7 +94,7 @@ static_assert(kRequestSets == std::uint64_t{1} << (64 - kHashShift));
 constexpr std::size_t kRequestSetBytes = 512;
 struct alignas(kRequestSetBytes) RequestSet {
   std::atomic<std::uint32_t> used;  ///< Ways below this number have been used.
-  std::atomic<bool> locked;         ///< For BoundedLock.
+  LockState locked;                 ///< For BoundedLock.
   /// Keys of the ways. 0 means that the way is free; 1 means that a thread has claimed it or is
   /// filling it.
   std::atomic<Word> keys[kRequestWays];

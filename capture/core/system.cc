@@ -94,6 +94,13 @@ void fill_random(void* into, std::size_t bytes) noexcept {
   }
 }
 
+void rest(std::uint32_t micros) noexcept {
+  const int before = errno;
+  const timespec time{0, static_cast<long>(micros) * 1000};
+  syscall(SYS_nanosleep, &time, nullptr);
+  errno = before;
+}
+
 void* take_memory(std::size_t bytes) noexcept {
   const int before = errno;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,

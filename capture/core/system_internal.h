@@ -44,6 +44,10 @@ void fill_random(void* into, std::size_t bytes) noexcept;
 /// null if there is no memory.
 void* take_memory(std::size_t bytes) noexcept;
 
+/// Sleeps for about `micros` < 1,000,000. A signal may end the sleep earlier. Keeps errno. Unlike
+/// nanosleep(), it is not a cancellation point.
+void rest(std::uint32_t micros) noexcept;
+
 /// Overwrites memory with zeros. The compiler cannot remove this call, even if nothing reads the
 /// memory again.
 void wipe(void* at, std::size_t bytes) noexcept;

@@ -249,7 +249,9 @@ TABLE = [
     Program("programs_of_two_kinds", "{mpirun} -n 1 {bin}/unharmed_limits.{m} plain : "
             "-n 1 {bin}/unharmed_life.{m} plain"),
     Program("two_worlds_in_a_script", f"{PLAIN}; {PLAIN}"),
-    Program("two_worlds_at_once", f"{PLAIN} & {PLAIN}; wait"),
+    # Each has a folder of its own: an mpirun of Open MPI that ends removes the folder of the user's sessions on the
+    # host, perhaps just when another one begins in it.
+    Program("two_worlds_at_once", " & ".join([f"TMPDIR=$(mktemp -d) {PLAIN}"] * 2) + "; wait"),
 ]
 
 

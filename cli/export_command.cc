@@ -83,7 +83,7 @@ std::string summary_of(const ExportOptions& options, const Exported& exported) {
     text += ", " + count_text(exported.messages) + " messages as arrows";
   }
   if (options.format == ExportFormat::kText) {
-    text += ", " + count_text(exported.completions) + " completions";
+    text += ", " + count_text(exported.completions) + " parts of calls";
   }
   if (options.format == ExportFormat::kOtf2) {
     text += ", " + count_text(exported.messages) + " sends and receives, " +

@@ -41,7 +41,7 @@ Result<void> check_sample(const SettingValue& setting) {
   return bad_setting(setting,
                      "'" + item +
                          "' is neither none nor FUNCTION=N, with an MPI function (or the begin of "
-                         "one and *) and N from 1 to 4294967295, as in MPI_Test=100");
+                         "one and *) and N from 1 to 65535, as in MPI_Test=100");
 }
 
 }  // namespace

@@ -179,8 +179,9 @@ class Exporter {
       return;
     }
     ++exported_.collectives;
-    writer_.collective(event.thread, event.begin_ns,
-                       {*op, writer_.comm_of(raw(*member.world), event.comm), *root, event.bytes});
+    writer_.collective(
+        event.thread, event.begin_ns,
+        {*op, writer_.comm_of(raw(*member.world), event.comm), *root, event.bytes, event.room});
   }
 
   void add_message(const Member& member, const wire::Event& event) {

@@ -137,7 +137,7 @@ void Otf2Writer::leave(Thread& thread) {
   if (call.is_collective) {
     const Collective& of = call.collective;
     check(OTF2_EvtWriter_MpiCollectiveEnd(thread.writer, nullptr, at, of.op, of.comm, of.root,
-                                          of.bytes, 0));
+                                          of.bytes, of.received_bytes));
   }
   check(OTF2_EvtWriter_Leave(thread.writer, nullptr, at, call.region));
   thread.open.pop_back();

@@ -45,6 +45,7 @@ class Otf2Writer {
     OTF2_CommRef comm = 0;
     std::uint32_t root = 0;  ///< Rank in the communicator, or OTF2_COLLECTIVE_ROOT_NONE.
     std::uint64_t bytes = 0;
+    std::uint64_t received_bytes = 0;
   };
 
   explicit Otf2Writer(const std::string& folder);

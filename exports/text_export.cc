@@ -42,13 +42,21 @@ std::string in_csv(const std::string& name) {
 void write_fields(const wire::Event& event, TextPieces& out) {
   if (event.peer != wire::kNoPeer) out.add(" peer=").number(event.peer);
   if (event.bytes != 0) out.add(" bytes=").number(event.bytes);
+  if (const auto received = wire::received_bytes_of(event); received && *received != 0)
+    out.add(" received=").number(*received);
+  if (const auto posted = wire::posted_bytes_of(event)) out.add(" posted=").number(*posted);
+  if (const char* operation = wire::operation_name(event)) out.add(" operation=").add(operation);
   if (event.tag != wire::kNoTag) out.add(" tag=").number(event.tag);
   if (event.comm != wire::kNoComm) out.add(" comm=").number(raw(event.comm));
   if ((event.flags & wire::kEventNumbered) != 0) out.add(" number=").number(event.number);
   if (event.request != 0) out.add(" request=").number(event.request);
   if (event.result != 0) out.add(" result=").number(event.result);
   if (event.calls > 1) out.add(" calls=").number(event.calls);
+  if (event.cpu != wire::kNoCpu) out.add(" cpu=").number(event.cpu);
   if ((event.flags & wire::kEventEstimated) != 0) out.add(" estimated");
+  if ((event.flags & wire::kEventAnySource) != 0) out.add(" any_source");
+  if ((event.flags & wire::kEventAnyTag) != 0) out.add(" any_tag");
+  if ((event.flags & wire::kEventInPlace) != 0) out.add(" in_place");
   if (const auto success = wire::success_of(event)) out.add(*success ? " success" : " nothing");
 }
 
@@ -70,6 +78,18 @@ void write_csv_fields(const wire::Event& event, const std::string& function, Tex
   if (const char* stage = wire::stage_name(event)) out.add(stage);
   out.add(",");
   if (const auto success = wire::success_of(event)) out.add(*success ? "1" : "0");
+  out.add(",");
+  if (const auto posted = wire::posted_bytes_of(event)) out.number(std::min(*posted, kMax));
+  out.add(",");
+  if (const auto received = wire::received_bytes_of(event)) out.number(std::min(*received, kMax));
+  const auto flag = [&](std::uint16_t which) { out.add((event.flags & which) != 0 ? ",1" : ",0"); };
+  flag(wire::kEventAnySource);
+  flag(wire::kEventAnyTag);
+  out.add(",");
+  if (const char* operation = wire::operation_name(event)) out.add(operation);
+  flag(wire::kEventInPlace);
+  out.add(",");
+  if (event.cpu != wire::kNoCpu) out.number(event.cpu);
 }
 
 /// Calls `write` with each event, until it returns false.
@@ -126,7 +146,9 @@ Result<Exported> write_csv(storage::RunFile& run, std::ostream& out) {
   const auto begin = [&](const EventReader&) {
     text.add(
         "world,rank,thread,begin_ns,end_ns,kind,function,peer,bytes,tag,comm,request,result,"
-        "calls,number,stage,success\n");
+        "calls,number,stage,success,posted_bytes,received_bytes,any_source,any_tag,operation,in_"
+        "place,"
+        "cpu\n");
   };
   const auto write = [&](EventReader& reader, const EventReader::Item& item) {
     const EventReader::Process& process = reader.processes()[raw(item.process)];

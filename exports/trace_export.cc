@@ -33,16 +33,16 @@ std::string names_text(const std::vector<std::string>& names) {
 
 /// What the rows of a part of the view `loss` count.
 const char* counted_by(const std::string& part) {
-  return part == "message"   ? " sends lost: "
-         : part == "receive" ? " receives lost: "
-         : part == "request" ? " starts and completions of requests lost: "
-                             : " calls lost: ";
+  return part == "message"                     ? " sends lost: "
+         : part == "receive"                   ? " receives lost: "
+         : part == "part" || part == "request" ? " parts of calls lost: "
+                                               : " calls lost: ";
 }
 
 Result<void> add_losses(storage::RunFile& run, std::vector<std::string>& sentences) {
   const auto rows = run.rows(
       "SELECT part, reason, world, rank, host, sum(coalesce(messages, calls, 0)) FROM loss"
-      " WHERE part IN ('ring', 'message', 'receive', 'request', 'chunk', 'host', 'rank')"
+      " WHERE part IN ('ring', 'message', 'receive', 'request', 'part', 'chunk', 'host', 'rank')"
       " GROUP BY part, reason, world, rank, host ORDER BY part, reason, world, rank, host");
   if (!rows) return unexpected(rows.error());
   std::set<std::int64_t> worlds;

@@ -335,13 +335,18 @@ void add_lost_requests(Connection& file) {
   file.execute("ALTER TABLE process ADD COLUMN lost_requests INTEGER NOT NULL DEFAULT 0");
 }
 
-constexpr std::array<Migration, 21> kMigrations = {
+/// Version 22. Blocks of collectives are counted too.
+void rename_lost_parts(Connection& file) {
+  file.execute("ALTER TABLE process RENAME COLUMN lost_requests TO lost_parts");
+}
+
+constexpr std::array<Migration, 22> kMigrations = {
     make_first_tables,        add_notices,         add_lost_messages,    add_succession,
     add_closed_counts,        add_history_of_tree, add_clock_of_process, add_services,
     add_reason_of_node,       add_summaries,       add_alerts,           add_streams,
     add_index_of_host_values, add_given_up_calls,  add_unwatched_ranks,  add_subject_of_alert,
     add_calls_under_way,      drop_summaries,      add_communicators,    add_processors,
-    add_lost_requests};
+    add_lost_requests,        rename_lost_parts};
 
 }  // namespace
 

@@ -3,11 +3,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "storage/migrations_internal.h"
@@ -184,10 +186,10 @@ constexpr std::array kViews = {
          p.lost_receives, NULL, NULL, NULL
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_receives > 0
   UNION ALL
-  SELECT 'request', p.world, p.rank, h.name, NULL, NULL,
-         'started or completed while the ring was full: completion is short of them', NULL, NULL,
-         p.lost_requests, NULL, NULL, NULL
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_requests > 0
+  SELECT 'part', p.world, p.rank, h.name, NULL, NULL,
+         'not recorded, because the ring was full: completion is short of them', NULL, NULL,
+         p.lost_parts, NULL, NULL, NULL
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_parts > 0
   UNION ALL
   SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
          'their completion could not be followed: wait_matrix is short of them', NULL, NULL,
@@ -295,11 +297,21 @@ CREATE TRIGGER host_metric_insert INSTEAD OF INSERT ON host_metric BEGIN
 END;
 )sql";
 
-void replace_views(Connection& connection) {
+// Early versions have tables with the names of views. Migrations replace them.
+void drop_views(Connection& connection) {
+  std::vector<std::string> found;
+  Statement views(connection, "SELECT name FROM sqlite_schema WHERE type = 'view'");
+  for (bool more = views.first(); more; more = views.next()) found.push_back(views.text(0));
+  views.reset();
   for (const View& view : kViews) {
-    const std::string name = view.name;
-    connection.execute(("DROP VIEW IF EXISTS " + name).c_str());
-    connection.execute(("CREATE VIEW " + name + " AS" + view.select).c_str());
+    if (std::ranges::find(found, view.name) != found.end())
+      connection.execute((std::string("DROP VIEW ") + view.name).c_str());
+  }
+}
+
+void make_views(Connection& connection) {
+  for (const View& view : kViews) {
+    connection.execute((std::string("CREATE VIEW ") + view.name + " AS" + view.select).c_str());
   }
   connection.execute(kHostMetricInsert);  // Dropped together with its view.
 }
@@ -374,8 +386,9 @@ Result<void> migrate(Connection& connection) {
   if (found.version == schema_version()) return {};
   connection.execute("BEGIN IMMEDIATE");
   const auto missing = migrations().subspan(static_cast<std::size_t>(found.version));
+  drop_views(connection);  // SQLite does not rename a column while a view cannot be verified.
   for (const Migration migration : missing) migration(connection);
-  replace_views(connection);
+  make_views(connection);
   connection.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
   connection.execute(("PRAGMA user_version = " + std::to_string(schema_version())).c_str());
   connection.execute("COMMIT");

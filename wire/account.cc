@@ -28,7 +28,7 @@ void write(const AccountRow& row, schema::AccountRow::Builder out) {
   out.setLostMessages(row.lost_messages);
   out.setLostMessageBytes(row.lost_message_bytes);
   out.setLostReceives(row.lost_receives);
-  out.setLostRequests(row.lost_requests);
+  out.setLostParts(row.lost_parts);
   out.setUntrackedReceives(row.untracked_receives);
   out.setSilentSinceNs(row.silent_since_ns);
   out.setInside(row.inside ? raw(*row.inside) : kNoFunction);
@@ -62,7 +62,7 @@ void read(schema::AccountRow::Reader in, std::size_t size, AccountRow& row) {
   row.lost_messages = in.getLostMessages();
   row.lost_message_bytes = in.getLostMessageBytes();
   row.lost_receives = in.getLostReceives();
-  row.lost_requests = in.getLostRequests();
+  row.lost_parts = in.getLostParts();
   row.untracked_receives = in.getUntrackedReceives();
   row.silent_since_ns = in.getSilentSinceNs();
   if (in.getInside() != kNoFunction) row.inside = FunctionId{in.getInside()};

@@ -1,9 +1,9 @@
 // Encodes chunks. A call needs 64 bytes in a ring, but only about 3 bytes in a chunk.
 //
 // The idea: a program that computes in steps repeats the same few calls. Peer, size and tag are
-// mostly the same; only the times differ. So a chunk separates three things.
+// mostly the same; only the times differ. So a chunk separates five things.
 //
-//  1. Shapes: all fields of an event except its times and its request. Each distinct shape is
+//  1. Shapes: all fields of an event except the other four. Each distinct shape is
 //     written once, in a table. An event names its shape by a number. This number is one byte, and
 //     the sequence of numbers repeats with the program's loop.
 //  2. Requests. Each thread numbers the operations that it starts. So only the difference from the
@@ -15,6 +15,7 @@
 //     previous event, which is usually zero twice.
 //  4. Numbers of messages and collectives. They count up in each channel, so only the difference
 //     from the expected number is stored, which is usually zero.
+//  5. Processors. A thread rarely moves, so the difference from its previous event is usually zero.
 //
 // All these are columns of numbers. A column is cut into byte planes, lowest bytes first. If all
 // bytes of a plane are equal, only this byte is stored. Other planes are compressed by zstd at its
@@ -95,7 +96,7 @@ void NumberOrder::plan(std::span<const Shape> shapes) {
   for (std::size_t s = 0; s < shapes.size(); ++s) {
     const auto& word = shapes[s].word;
     if (!is_numbered(shapes[s])) continue;
-    const std::uint64_t direction = word[4] >> 24 & kDirections;
+    const std::uint64_t direction = flags_of(shapes[s]) & kDirections;
     const bool is_message = direction != 0;
     keys_.push_back({is_message ? word[1] : word[1] & kLow,
                      is_message ? (word[2] & kLow) | direction << 32 : 0,
@@ -123,7 +124,8 @@ std::uint64_t hash_of(const Shape& shape) {
   const std::uint64_t a = (shape.word[0] ^ 0x2545f4914f6cdd1d) * 0xff51afd7ed558ccd;
   const std::uint64_t b = (shape.word[1] + a) * 0xc4ceb9fe1a85ec53;
   const std::uint64_t c = (shape.word[2] ^ shape.word[3] << 17) * kMix;
-  const std::uint64_t d = (shape.word[4] ^ shape.word[3]) * 0xd6e8feb86659fd93;
+  const std::uint64_t d =
+      (shape.word[4] ^ shape.word[3]) * 0xd6e8feb86659fd93 ^ shape.word[5] * 0x9fb21c651e98df25;
   const std::uint64_t sum = (a ^ b >> 32) + (b ^ c >> 31) + (c ^ d >> 29) + d;
   return (sum ^ sum >> 32) * kMix;
 }
@@ -197,6 +199,7 @@ const char* event_kind_name(const Event& event) {
     case kKindMpi:
       return "mpi";
     case kKindCompletion:
+      if ((event.flags & kEventBlock) != 0) return "block";
       return (event.flags & kEventPosts) != 0 ? "start" : "completion";
     default:
       return "other";
@@ -206,6 +209,23 @@ const char* event_kind_name(const Event& event) {
 const char* stage_name(const Event& event) {
   if ((event.flags & kEventPosts) != 0) return "start";
   return (event.flags & kEventCompletes) != 0 ? "completion" : nullptr;
+}
+
+const char* operation_name(const Event& event) {
+  constexpr std::array kNames = {"user", "max",    "min",    "sum",     "prod",
+                                 "land", "band",   "lor",    "bor",     "lxor",
+                                 "bxor", "minloc", "maxloc", "replace", "no_op"};
+  if (event.operation == kNoOperation) return nullptr;
+  return event.operation < kNames.size() ? kNames[event.operation] : kNames[0];
+}
+
+std::optional<std::uint64_t> posted_bytes_of(const Event& event) {
+  return (event.flags & kEventHasBuffer) != 0 ? std::optional(event.room) : std::nullopt;
+}
+
+std::optional<std::uint64_t> received_bytes_of(const Event& event) {
+  constexpr std::uint16_t kReceives = kEventCollective | kEventBlock;
+  return (event.flags & kReceives) != 0 ? std::optional(event.room) : std::nullopt;
 }
 
 std::optional<bool> success_of(const Event& event) {
@@ -222,6 +242,7 @@ struct ChunkEncoder::State {
   std::vector<std::uint16_t> shape_of;       // By event.
   std::vector<std::uint64_t> requests;       // By event that has one.
   std::vector<internal::Clock::Told> told;   // By event.
+  std::vector<std::uint16_t> cpus;           // By event.
   std::vector<std::uint32_t> events_of;      // By shape.
   std::vector<std::uint64_t> field;          // One field of all shapes.
   std::vector<std::uint64_t> first, second;  // Told times, by place.
@@ -239,14 +260,17 @@ void ChunkEncoder::State::take_apart(std::span<const Event> events, Nanos start)
   numbers.clear();
   shape_of.resize(events.size());
   told.resize(events.size());
+  cpus.resize(events.size());
   Clock clock(start);
   internal::RequestOrder request_order;
+  internal::CpuOrder cpu_order;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
     const bool odd = clock.is_odd(event);
     const Clock::Times times{static_cast<std::uint64_t>(event.begin_ns),
                              static_cast<std::uint64_t>(event.end_ns)};
     told[i] = clock.tell(event.thread, odd, times);
+    cpus[i] = cpu_order.tell(event.thread, event.cpu);
     std::uint64_t form = odd ? internal::kOdd : 0;
     if (event.request != 0) {
       form |= internal::kHasRequest;
@@ -291,6 +315,7 @@ void ChunkEncoder::State::write_body() {
     at += size;
   }
   write_numbers();
+  columns.append(body, std::span<const std::uint16_t>(cpus));
 }
 
 void ChunkEncoder::State::write_numbers() {

@@ -25,24 +25,27 @@ constexpr std::size_t kMaxChunkEvents = 8192;
 constexpr std::uint32_t kChunkVersion = 4;
 
 /// Maximum size of a chunk. In typical chunks, an event takes 2 to 4 bytes.
-constexpr std::size_t kMaxChunkBytes = 1024 + 76 * kMaxChunkEvents;
+constexpr std::size_t kMaxChunkBytes = 1024 + 88 * kMaxChunkEvents;
 
 /// Values of `Event` fields that mean "none" or "not known".
 constexpr std::int32_t kNoPeer = -1;
 constexpr std::int32_t kNoTag = -2147483647 - 1;
 constexpr CommId kNoComm{0xffffffff};
+constexpr std::uint16_t kNoCpu = 0xffff;
+constexpr std::uint8_t kNoOperation = 0xff;
 
 constexpr CommId kCommWorld{0};
 /// MPI_COMM_SELF: the same id on all ranks, but each one is alone.
 constexpr CommId kCommSelf{1};
 
 /// A stored event. It has the fields of a capture::Record, but its times count from the run's
-/// start. `kind` is a RecordKind.
+/// start. `kind` is kKindMpi or kKindCompletion.
 struct Event {
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
   std::uint64_t request = 0;  ///< See capture::Record; 0: none, or not known.
   std::uint64_t bytes = 0;
+  std::uint64_t room = 0;  ///< See capture::Record; 0 after a failure.
   CommId comm = kNoComm;
   std::int32_t peer = kNoPeer;
   std::int32_t tag = kNoTag;
@@ -51,37 +54,57 @@ struct Event {
   ThreadIndex thread{};
   std::uint32_t number = 0;  ///< See kEventNumbered; 0 without it.
   FunctionId function{};
+  std::uint16_t flags = 0;
+  std::uint16_t cpu = kNoCpu;  ///< Processor on which the call has ended.
   std::uint8_t kind = 0;
-  std::uint8_t flags = 0;
+  std::uint8_t operation = kNoOperation;  ///< A capture::ReduceOperation.
 
   bool operator==(const Event&) const = default;
 };
 
-constexpr std::uint8_t kKindMpi = 0;
-constexpr std::uint8_t kKindCompletion = 1;
+constexpr std::uint8_t kKindMpi = 0;         ///< A call.
+constexpr std::uint8_t kKindCompletion = 1;  ///< A part of a call; see capture::kRecordPart.
 
 /// Flags of an event, the same as in capture::Record. kEventEstimated means that only one of the
 /// `calls` calls was timed. Each call is assumed to have taken the same time.
-constexpr std::uint8_t kEventEstimated = 1;
-constexpr std::uint8_t kEventSend = 2;     ///< The process sends payload to `peer`.
-constexpr std::uint8_t kEventReceive = 4;  ///< Payload from `peer` has arrived.
+constexpr std::uint16_t kEventEstimated = 1;
+constexpr std::uint16_t kEventSend = 2;     ///< The process sends payload to `peer`.
+constexpr std::uint16_t kEventReceive = 4;  ///< Payload from `peer` has arrived.
 /// `number` is known. For a message, it is the message's number in its channel, counted from 0. A
 /// channel has the messages of one sender to one receiver with one tag on one communicator, in the
 /// order in which MPI matches them. So the send and the receive of a message have the same number.
 /// For a collective, it is the collective's number on its communicator, counted from 0.
-constexpr std::uint8_t kEventNumbered = 8;
-constexpr std::uint8_t kEventPosts = 16;          ///< The operation of `request` was started.
-constexpr std::uint8_t kEventCompletes = 32;      ///< The operation of `request` is complete.
-constexpr std::uint8_t kEventSucceeds = 64;       ///< A test or a probe has found something,
-constexpr std::uint8_t kEventFindsNothing = 128;  ///< or nothing.
+constexpr std::uint16_t kEventNumbered = 8;
+constexpr std::uint16_t kEventPosts = 16;          ///< The operation of `request` was started.
+constexpr std::uint16_t kEventCompletes = 32;      ///< The operation of `request` is complete.
+constexpr std::uint16_t kEventSucceeds = 64;       ///< A test or a probe has found something,
+constexpr std::uint16_t kEventFindsNothing = 128;  ///< or nothing.
+constexpr std::uint16_t kEventAnySource = 256;     ///< A receive or a probe asked for any source,
+constexpr std::uint16_t kEventAnyTag = 512;        ///< or for any tag.
+constexpr std::uint16_t kEventInPlace = 1024;      ///< A collective with MPI_IN_PLACE.
+constexpr std::uint16_t kEventCollective = 2048;   ///< A collective, which receives `room`.
+/// The part of a collective that this rank exchanges with `peer`: it sends `bytes` and receives
+/// `room`.
+constexpr std::uint16_t kEventBlock = 4096;
+constexpr std::uint16_t kEventHasBuffer =
+    8192;  ///< It has posted a buffer of `room` for a message.
 
 /// The name of an event's kind: "mpi" for a call; "completion" for a request that a call has
 /// completed, and "start" for one that a call has started, if they have an event of their own;
-/// "other" for unknown kinds.
+/// "block" for a block of a collective; "other" for unknown kinds.
 const char* event_kind_name(const Event& event);
 /// "start" if the event starts the operation of its request, "completion" if it completes it.
 /// Otherwise null.
 const char* stage_name(const Event& event);
+/// "sum", "max" and so on: MPI's name of the operation without MPI_, in lower case; "user" for one
+/// that the program has made. Null if the call does not reduce.
+const char* operation_name(const Event& event);
+/// The size of the buffer that the event has posted for a message: it is a blocking receive, or the
+/// start of one that does not block. Otherwise, and if it is not known, nullopt.
+std::optional<std::uint64_t> posted_bytes_of(const Event& event);
+/// The size that a collective, or a block of it, receives. Otherwise, and if it is not known,
+/// nullopt.
+std::optional<std::uint64_t> received_bytes_of(const Event& event);
 /// Whether a test or a probe has found something; nullopt for other calls.
 std::optional<bool> success_of(const Event& event);
 

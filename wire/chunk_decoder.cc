@@ -50,10 +50,11 @@ ChunkSummary read_summary(ColumnReader& in, std::span<const std::byte> chunk) {
   return summary;
 }
 
-/// Since this version, the column of requests has what a RequestOrder tells.
+/// Since this version, the column of requests has what a RequestOrder tells, shapes have all
+/// fields, and there are processors.
 constexpr std::uint32_t kNumberedRequests = 4;
 /// Flags without a meaning in versions before.
-constexpr std::uint8_t kFlagsOfRequests =
+constexpr std::uint16_t kFlagsOfRequests =
     kEventPosts | kEventCompletes | kEventSucceeds | kEventFindsNothing;
 
 bool all_below(std::span<const std::uint16_t> numbers, std::size_t limit) {
@@ -78,6 +79,7 @@ struct ChunkDecoder::State {
   std::vector<std::uint64_t> first, second;  // Told times, by place.
   internal::NumberOrder order;
   std::vector<std::uint64_t> numbers;  // By numbered event.
+  std::vector<std::uint16_t> cpus;     // By event.
   std::vector<Event> events;
   std::uint32_t version = kChunkVersion;  // Of the chunk.
 
@@ -86,6 +88,7 @@ struct ChunkDecoder::State {
   bool read_requests(std::size_t event_count);
   bool read_times();
   bool read_numbers();
+  bool read_cpus();
   /// Makes the events; returns what they sum up to.
   ChunkSummary put_together(Nanos start);
 };
@@ -96,8 +99,11 @@ bool ChunkDecoder::State::read_shapes(std::size_t event_count) {
   if (count < 1 || count > event_count) return in.fail("it has more shapes than events, or none");
   shapes.assign(count, Shape{});
   field.resize(count);
-  for (const internal::ShapeField& each : internal::kShapeFields) {
-    if (!in.read(std::span(field), each.width)) return false;
+  const bool is_early = version < kNumberedRequests;
+  const std::size_t fields = is_early ? internal::kEarlyShapeFields : internal::kShapeFields.size();
+  for (const internal::ShapeField& each : std::span(internal::kShapeFields).first(fields)) {
+    const bool is_flags = each.word == 4 && each.shift == 32;
+    if (!in.read(std::span(field), is_early && is_flags ? 1 : each.width)) return false;
     for (std::size_t s = 0; s < count; ++s) shapes[s].word[each.word] |= field[s] << each.shift;
   }
   shape_of.resize(event_count);
@@ -105,8 +111,8 @@ bool ChunkDecoder::State::read_shapes(std::size_t event_count) {
   if (!all_below(shape_of, count)) return in.fail("an event in it has no shape");
 
   for (Shape& shape : shapes) {
-    if (version == 1) shape.word[4] &= ~(std::uint64_t{kEventNumbered} << 24);
-    if (version < kNumberedRequests) shape.word[4] &= ~(std::uint64_t{kFlagsOfRequests} << 24);
+    if (version == 1) shape.word[4] &= ~(std::uint64_t{kEventNumbered} << 32);
+    if (is_early) shape.word[4] &= ~(std::uint64_t{kFlagsOfRequests} << 32);
   }
   template_of.clear();
   for (const Shape& shape : shapes) template_of.push_back(internal::event_of(shape));
@@ -160,6 +166,12 @@ bool ChunkDecoder::State::read_numbers() {
     if (!in.read(std::span(numbers), 4)) return false;
     order.plan(shapes);
   }
+  return true;
+}
+
+bool ChunkDecoder::State::read_cpus() {
+  cpus.assign(shape_of.size(), 0);
+  if (version >= kNumberedRequests && !in.read(std::span(cpus))) return false;
   return in.left() == 0 || in.fail("more bytes follow its end");
 }
 
@@ -168,6 +180,7 @@ ChunkSummary ChunkDecoder::State::put_together(Nanos start) {
                      std::numeric_limits<Nanos>::max(), std::numeric_limits<Nanos>::min()};
   Clock clock(start);
   internal::RequestOrder request_order;
+  internal::CpuOrder cpu_order;
   events.resize(shape_of.size());
   std::size_t having = 0;
   std::size_t numbered = 0;
@@ -181,6 +194,7 @@ ChunkSummary ChunkDecoder::State::put_together(Nanos start) {
         clock.understand(event.thread, form & internal::kOdd, {first[place], second[place]});
     event.begin_ns = static_cast<Nanos>(times.begin);
     event.end_ns = static_cast<Nanos>(times.end);
+    event.cpu = cpu_order.understand(event.thread, cpus[i]);
     if (form & internal::kHasRequest) {
       const std::uint64_t stored = requests[having++];
       event.request =
@@ -206,7 +220,8 @@ Result<std::span<const Event>> ChunkDecoder::decode(std::span<const std::byte> c
   const ChunkSummary summary = read_summary(state.in, chunk);
   if (!state.in.failed()) state.version = static_cast<std::uint32_t>(chunk[0]);
   if (!state.in.failed() && state.read_shapes(summary.events) &&
-      state.read_requests(summary.events) && state.read_times() && state.read_numbers()) {
+      state.read_requests(summary.events) && state.read_times() && state.read_numbers() &&
+      state.read_cpus()) {
     const ChunkSummary found = state.put_together(summary.begin_ns);
     if (found == summary) return std::span<const Event>(state.events);
     state.in.fail("its summary does not agree with its events");

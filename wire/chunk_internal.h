@@ -14,17 +14,18 @@
 
 namespace xylem::wire::internal {
 
-/// All fields of an event except its times and its request. They are packed into five words, so two
+/// All fields of an event except its times, its request, its number and its processor. They are
+/// packed into six words, so two
 /// shapes can be compared word by word. "None" is stored as 0, and tag and result are zigzag
 /// encoded. So most upper byte planes are 0.
 struct Shape {
-  std::uint64_t word[5];
+  std::uint64_t word[6];
 
   /// The comparison has no branches, because the processor could not predict in which word two
   /// shapes differ.
   bool operator==(const Shape& other) const {
     std::uint64_t difference = 0;
-    for (std::size_t i = 0; i < 5; ++i) difference |= word[i] ^ other.word[i];
+    for (std::size_t i = 0; i < 6; ++i) difference |= word[i] ^ other.word[i];
     return difference == 0;
   }
 };
@@ -40,7 +41,7 @@ struct ShapeField {
   unsigned shift;
   unsigned width;
 };
-constexpr std::array<ShapeField, 11> kShapeFields{{
+constexpr std::array<ShapeField, 13> kShapeFields{{
     {0, 0, 8},   // bytes
     {1, 0, 4},   // comm + 1
     {1, 32, 4},  // peer + 1
@@ -50,23 +51,32 @@ constexpr std::array<ShapeField, 11> kShapeFields{{
     {3, 32, 4},  // thread
     {4, 0, 2},   // function
     {4, 16, 1},  // kind
-    {4, 24, 1},  // flags
-    {4, 32, 1},  // form
+    {4, 32, 2},  // flags; until version 2, only the low byte
+    {4, 24, 1},  // form
+    {5, 0, 8},   // room; since version 4, like the next
+    {4, 48, 1},  // operation + 1
 }};
+/// Number of fields until version 2.
+constexpr std::size_t kEarlyShapeFields = 11;
 
 inline Shape shape_of(const Event& event, std::uint64_t form) {
   const auto pair = [](std::uint32_t low, std::uint32_t high) {
     return low | std::uint64_t{high} << 32;
   };
   const auto u32 = [](std::int32_t number) { return static_cast<std::uint32_t>(number); };
+  const auto operation = static_cast<std::uint8_t>(event.operation + 1);
   return Shape{{event.bytes, pair(raw(event.comm) + 1, u32(event.peer) + 1),
                 pair(zigzag32(u32(event.tag)) + 1, zigzag32(u32(event.result))),
                 pair(event.calls, raw(event.thread)),
-                raw(event.function) | std::uint64_t{event.kind} << 16 |
-                    std::uint64_t{event.flags} << 24 | form << 32}};
+                raw(event.function) | std::uint64_t{event.kind} << 16 | form << 24 |
+                    std::uint64_t{event.flags} << 32 | std::uint64_t{operation} << 48,
+                event.room}};
 }
 
-inline std::uint64_t form_of(const Shape& shape) { return shape.word[4] >> 32; }
+inline std::uint64_t form_of(const Shape& shape) { return shape.word[4] >> 24 & 0xff; }
+inline std::uint16_t flags_of(const Shape& shape) {
+  return static_cast<std::uint16_t>(shape.word[4] >> 32);
+}
 
 /// Returns the event of a shape, without times and request.
 inline Event event_of(const Shape& shape) {
@@ -74,6 +84,7 @@ inline Event event_of(const Shape& shape) {
   const auto high = [](std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); };
   Event event;
   event.bytes = shape.word[0];
+  event.room = shape.word[5];
   event.comm = CommId{low(shape.word[1]) - 1};
   event.peer = static_cast<std::int32_t>(high(shape.word[1]) - 1);
   event.tag = static_cast<std::int32_t>(unzigzag32(low(shape.word[2]) - 1));
@@ -82,9 +93,14 @@ inline Event event_of(const Shape& shape) {
   event.thread = ThreadIndex{high(shape.word[3])};
   event.function = FunctionId{static_cast<std::uint16_t>(shape.word[4])};
   event.kind = static_cast<std::uint8_t>(shape.word[4] >> 16);
-  event.flags = static_cast<std::uint8_t>(shape.word[4] >> 24);
+  event.flags = flags_of(shape);
+  event.operation = static_cast<std::uint8_t>((shape.word[4] >> 48) - 1);
   return event;
 }
+
+/// Threads whose numbers are equal modulo this number share a slot of Clock, RequestOrder and
+/// CpuOrder.
+constexpr std::size_t kSlots = 64;
 
 /// Remembers the begin and end of the previous event of each thread. The times of an event are
 /// stored relative to these times. Thread numbers that are equal modulo 64 share one slot. Sharing
@@ -132,7 +148,6 @@ class Clock {
   }
 
  private:
-  static constexpr std::size_t kSlots = 64;
   std::array<Times, kSlots> previous_;
 };
 
@@ -184,9 +199,7 @@ class NumberOrder {
   /// Call it for each chunk, before its events.
   void plan(std::span<const Shape> shapes);
 
-  static bool is_numbered(const Shape& shape) {
-    return (shape.word[4] >> 24 & kEventNumbered) != 0;
-  }
+  static bool is_numbered(const Shape& shape) { return (flags_of(shape) & kEventNumbered) != 0; }
 
   /// The stored number of the next event with this shape, and back. Call one of them for each
   /// numbered event, in order.
@@ -246,8 +259,6 @@ class RequestOrder {
   }
 
  private:
-  static constexpr std::size_t kSlots = 64;
-
   std::uint64_t& next_of(const Event& event) {
     auto& of_thread = next_[raw(event.thread) % kSlots];
     return (event.flags & kEventPosts) != 0 ? of_thread[0] : of_thread[1];
@@ -257,6 +268,28 @@ class RequestOrder {
   }
 
   std::array<std::array<std::uint64_t, 2>, kSlots> next_;
+};
+
+/// Predicts the processor of each event: that of the previous event of its thread, which rarely
+/// moves. Before the first one, it is kNoCpu. Only the difference is stored, modulo 2^16. Threads
+/// share slots as in Clock.
+class CpuOrder {
+ public:
+  CpuOrder() { previous_.fill(kNoCpu); }
+
+  std::uint16_t tell(ThreadIndex thread, std::uint16_t cpu) {
+    const auto told = static_cast<std::uint16_t>(cpu - of(thread));
+    of(thread) = cpu;
+    return told;
+  }
+  std::uint16_t understand(ThreadIndex thread, std::uint16_t told) {
+    return of(thread) = static_cast<std::uint16_t>(told + of(thread));
+  }
+
+ private:
+  std::uint16_t& of(ThreadIndex thread) { return previous_[raw(thread) % kSlots]; }
+
+  std::array<std::uint16_t, kSlots> previous_;
 };
 
 }  // namespace xylem::wire::internal

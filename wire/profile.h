@@ -136,9 +136,9 @@ struct AccountRow {
   std::uint64_t lost_message_bytes = 0;
   /// Receives that have no record because the ring was full. No wait row includes them.
   std::uint64_t lost_receives = 0;
-  /// Starts and completions of requests that have no record for the same reason. Calls, sends and
-  /// receives are not included.
-  std::uint64_t lost_requests = 0;
+  /// Parts of calls that have no record for the same reason: starts and completions of requests,
+  /// and blocks of collectives. Sends and receives of messages are not included.
+  std::uint64_t lost_parts = 0;
   /// Receives whose completion the capture library could not track.
   std::uint64_t untracked_receives = 0;
   bool ended = false;  ///< True if the process has ended; these counters are then final.

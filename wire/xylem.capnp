@@ -470,7 +470,7 @@ struct AccountRow {
   sinceNs @17 :Int64;            # time of the run from which the process was watched; 0: not known
   untilNs @18 :Int64;            # its end; 0: it runs
   threads @19 :UInt32;           # threads that called MPI at the same time; 0: not known
-  lostRequests @20 :UInt64;      # starts and completions of requests without a record (ring full)
+  lostParts @20 :UInt64;         # parts of calls without a record (ring full), but for messages
 }
 
 struct WaitRow {

@@ -34,7 +34,7 @@ void Collector::add(Lane lane, Segment segment, bool ended, Nanos now) {
     return;
   }
   if (ended) segment.freeze();
-  if (is_configured_) segment.set_enabled(control_.enabled);
+  if (is_configured_) apply_control(segment);
   WatchedProcess process(lane, std::move(segment), now);
   process.ended = ended;
   if (ended) process.stopped_at = now;
@@ -61,7 +61,12 @@ void Collector::configure(LeafId leaf, const wire::Control& control) {
   if (control.version > control_.version) silence_.tell_again();
   control_ = control;
   control_.window_ns = std::max(control_.window_ns, kShortestWindow);
-  for (auto& [lane, process] : processes_) process.segment.set_enabled(control_.enabled);
+  for (auto& [lane, process] : processes_) apply_control(process.segment);
+}
+
+void Collector::apply_control(Segment& segment) const {
+  segment.set_enabled(control_.enabled);
+  segment.set_traced(control_.chunks);
 }
 
 DrainOutcome Collector::drain(Nanos now) { return work(now, false); }

@@ -163,6 +163,8 @@ class Collector {
   void follow_clock(Nanos now);
   Drain begin(Nanos now, bool everything);
   void stop(WatchedProcess& process) const;
+  /// Sets the switches of the process to what the run wants.
+  void apply_control(Segment& segment) const;
   double fullest_ring(const Drain& drain);
   Nanos next_due(const Drain& drain) const;
   bool is_silent(Nanos now) const;

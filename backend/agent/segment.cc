@@ -220,7 +220,7 @@ SegmentCounters Segment::counters() const {
     const ThreadRing& from = ring_at(ring);
     sum.lost_messages += from.lost_messages.load(std::memory_order_acquire);
     sum.lost_message_bytes += from.lost_message_bytes.load(std::memory_order_acquire);
-    sum.lost_requests += from.lost_requests.load(std::memory_order_acquire);
+    sum.lost_parts += from.lost_parts.load(std::memory_order_acquire);
     sum.lost_receives += from.lost_receives.load(std::memory_order_acquire);
     for (std::uint32_t f = 0; f < functions; ++f) {
       // Losses are read first. A call is counted before it is lost, so `lost` is never above
@@ -440,6 +440,10 @@ void Segment::set_finished() { header().agent_finished = 1; }
 void Segment::set_enabled(bool enabled) {
   if (!enabled) header().was_disabled.store(1, std::memory_order_release);
   header().enabled.store(enabled ? capture::kOn : capture::kOff, std::memory_order_release);
+}
+
+void Segment::set_traced(bool traced) {
+  header().is_untraced.store(traced ? 0 : 1, std::memory_order_relaxed);
 }
 
 void Segment::set_over() {

@@ -32,9 +32,9 @@ struct SegmentCounters {
   std::uint64_t lost_messages = 0;  ///< Sends without a record, because the ring was full.
   std::uint64_t lost_message_bytes = 0;
   std::uint64_t lost_receives = 0;  ///< Receives without a record, because the ring was full.
-  /// Starts and completions of requests without a record, for the same reason. Calls, sends and
-  /// receives are not included.
-  std::uint64_t lost_requests = 0;
+  /// Parts of calls without a record, for the same reason: starts and completions of requests, and
+  /// blocks of collectives. Sends and receives are not included.
+  std::uint64_t lost_parts = 0;
   std::uint64_t untracked_receives = 0;  ///< Receives whose completion could not be followed.
   bool operator==(const SegmentCounters&) const = default;
 };
@@ -153,6 +153,8 @@ class Segment {
   bool is_finished() const noexcept;
   void set_finished();
   void set_enabled(bool enabled);
+  /// Whether the run stores a trace.
+  void set_traced(bool traced);
   /// Switches capture off for ever.
   void set_over();
   /// Lets the process's next call change its switch and wake those that wait for it

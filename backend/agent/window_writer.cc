@@ -187,7 +187,7 @@ std::optional<WindowWriter::OpenUntil> WindowWriter::next_recorded(WatchedProces
                                                                    Drain& drain) {
   const std::span<const TimedRecord> batch = read_batch(process, ring, RecordReader::kBatch, drain);
   for (const TimedRecord& timed : batch) {
-    if (timed.record.kind == capture::RecordKind::kCompletion) continue;
+    if (capture::is_part(timed.record)) continue;
     const FunctionId function{
         std::min<std::uint16_t>(timed.record.function, std::uint16_t{capture::kMaxFunctions - 1})};
     return OpenUntil{{ThreadIndex{ring}, function, timed.begin_ns, timed.record.peer, timed.comm()},
@@ -256,7 +256,7 @@ std::span<const TimedRecord> WindowWriter::read_batch(const WatchedProcess& proc
   ThreadOrder order = process.cursors[ring].order;
   for (std::size_t i = 0; i < count; ++i) {
     timed_[i].record = batch_[i];
-    timed_[i].record.thread = ring;
+    timed_[i].thread = ThreadIndex{ring};
     auto [begin, end] = times.of(batch_[i]);
     if (batch_[i].begin == known.ticks && known.ticks != 0) begin = std::min(known.begin_ns, end);
     std::tie(timed_[i].begin_ns, timed_[i].end_ns) = order.next(batch_[i], begin, end);
@@ -458,7 +458,7 @@ wire::AccountRow WindowWriter::account_of(const WatchedProcess& process, const D
   row.lost_messages = counters.lost_messages;
   row.lost_message_bytes = counters.lost_message_bytes;
   row.lost_receives = counters.lost_receives;
-  row.lost_requests = counters.lost_requests;
+  row.lost_parts = counters.lost_parts;
   row.untracked_receives = counters.untracked_receives;
   row.windowed = process.windowed + builder_.calls(process.lane);
   row.ended = process.final_counted;

@@ -43,7 +43,7 @@ static_assert(static_cast<int>(SourceFunction::Class::kPointToPoint) ==
 static_assert(static_cast<int>(SourceFunction::Class::kTool) ==
               static_cast<int>(capture::FunctionClass::kTool));
 
-std::uint8_t flags_of(SourceCall::Direction direction) {
+std::uint16_t flags_of(SourceCall::Direction direction) {
   if (direction == SourceCall::Direction::kSend) return capture::kRecordSend;
   if (direction == SourceCall::Direction::kReceive) return capture::kRecordReceive;
   return 0;
@@ -54,16 +54,16 @@ TimedRecord record_of(const SourceCall& event) {
   timed.begin_ns = event.begin_ns;
   timed.end_ns = event.end_ns;
   timed.record = {};
-  timed.record.bytes = event.bytes;
+  timed.record.bytes = std::min(event.bytes, capture::kMaxRecordBytes) & capture::kMaxRecordBytes;
   timed.record.comm = capture::kNoComm;
   timed.record.peer = event.peer ? static_cast<std::int32_t>(raw(*event.peer)) : capture::kNoPeer;
   timed.record.tag = event.tag;
-  timed.record.result = event.result;
   timed.record.calls = 1;
   timed.record.function = raw(event.function);
-  timed.record.kind = capture::RecordKind::kMpiCall;
   timed.record.flags = flags_of(event.direction);
-  timed.record.thread = raw(event.thread);
+  timed.record.cpu = capture::kNoCpu;
+  capture::set_result(timed.record, event.result);
+  timed.thread = event.thread;
   return timed;
 }
 
@@ -200,7 +200,7 @@ Result<void> EventRecorder::add(const SourceCall& event) {
   ++process.captured;
   ++process.windowed;
   if (chunks_) {
-    process.pending.push_back(event_of(timed, event.thread));
+    process.pending.push_back(event_of(timed));
     ++pending_;
     if (process.pending.size() == wire::kMaxChunkEvents) make_chunk(process, lane);
     if (pending_ >= kMaxPending) make_chunks();

@@ -29,12 +29,12 @@ class ThreadOrder {
   /// A call begins no earlier than the previous call has ended, and does not end before it begins.
   /// A completion has the times of its call.
   std::pair<Nanos, Nanos> next(const capture::Record& record, Nanos begin_ns, Nanos end_ns) {
-    const bool is_part = record.kind == capture::RecordKind::kCompletion && has_any_ &&
-                         record.begin == begin_ticks_ && record.end == end_ticks_;
+    const bool is_part = capture::is_part(record) && has_any_ && record.begin == begin_ticks_ &&
+                         record.end == end_ticks_;
     if (is_part) return {begin_ns_, end_ns_};
     // The predecessor has read the call of this completion.
     const bool is_continued = begin_ticks_ == 0 && end_ticks_ == 0;
-    if (record.kind == capture::RecordKind::kCompletion && is_continued && end_ns <= end_ns_) {
+    if (capture::is_part(record) && is_continued && end_ns <= end_ns_) {
       return {begin_ns, end_ns};
     }
     begin_ns_ = after_last(begin_ns);

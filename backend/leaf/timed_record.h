@@ -22,37 +22,44 @@ struct TimedRecord {
   /// Since the run's epoch.
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
+  /// Number of the record's ring.
+  ThreadIndex thread{};
 
   CommId comm() const noexcept { return CommId{record.comm}; }
-  ThreadIndex thread() const noexcept { return ThreadIndex{record.thread}; }
 };
 
 /// Makes the event that a chunk stores for this record. `thread` is the number of the record's
-/// ring; the field Record::thread is not trusted. All other fields are copied unchecked. A
-/// completion record represents no call, so its event has 0 calls.
+/// ring. The fields are copied unchecked. A part represents no call, so its event has 0 calls.
 inline wire::Event event_of(const capture::Record& from, Nanos begin_ns, Nanos end_ns,
                             ThreadIndex thread) {
+  constexpr std::uint16_t kNotStored = capture::kRecordPart | capture::kRecordFailed;
+  const bool is_part = capture::is_part(from);
+  const bool is_collective = (from.flags & capture::kRecordCollective) != 0;
   wire::Event event;
   event.begin_ns = begin_ns;
   event.end_ns = end_ns;
   event.request = from.request;
   event.bytes = from.bytes;
+  event.room = (from.flags & capture::kRecordFailed) != 0 ? 0 : std::uint64_t{from.room};
   event.comm = CommId{from.comm};
   event.peer = from.peer;
-  event.tag = from.tag;
-  event.result = from.result;
-  event.calls = from.kind == capture::RecordKind::kCompletion ? 0 : from.calls;
+  event.tag = is_collective ? wire::kNoTag : from.tag;
+  event.result = capture::result_of(from);
+  event.calls = is_part ? 0 : from.calls;
   event.thread = thread;
   event.number = from.number;
-  event.function = FunctionId{from.function};
-  event.kind = static_cast<std::uint8_t>(from.kind);
-  event.flags = from.flags;
+  event.function = FunctionId{static_cast<std::uint16_t>(from.function)};
+  event.flags = static_cast<std::uint16_t>(from.flags & ~kNotStored);
+  event.cpu = from.cpu;
+  event.kind = is_part ? wire::kKindCompletion : wire::kKindMpi;
+  const bool reduces = is_collective && from.tag != capture::kNoTag;
+  event.operation = reduces ? static_cast<std::uint8_t>(from.tag) : wire::kNoOperation;
   return event;
 }
 
 /// The same with the record's times.
-inline wire::Event event_of(const TimedRecord& timed, ThreadIndex thread) {
-  return event_of(timed.record, timed.begin_ns, timed.end_ns, thread);
+inline wire::Event event_of(const TimedRecord& timed) {
+  return event_of(timed.record, timed.begin_ns, timed.end_ns, timed.thread);
 }
 
 }  // namespace xylem::backend

@@ -9,8 +9,8 @@
 namespace xylem::backend {
 namespace {
 
+using capture::is_part;
 using capture::Record;
-using capture::RecordKind;
 
 // Approximate size of an encoded row.
 constexpr std::size_t kRowBytes = 160;
@@ -21,16 +21,14 @@ void add_up(std::uint64_t& sum, std::uint64_t more) {
   if (__builtin_add_overflow(sum, more, &sum)) sum = std::numeric_limits<std::uint64_t>::max();
 }
 
-bool is_completion(const Record& record) { return record.kind == RecordKind::kCompletion; }
-
-bool has_peer(const Record& record, std::uint8_t flag) {
+bool has_peer(const Record& record, std::uint16_t flag) {
   return (record.flags & flag) != 0 && record.peer >= 0;
 }
 
 // The function of a hostile record may be any number.
 FunctionId function_of(const Record& record) {
-  return FunctionId{
-      std::min<std::uint16_t>(record.function, std::uint16_t{capture::kMaxFunctions - 1})};
+  return FunctionId{static_cast<std::uint16_t>(
+      std::min<std::uint64_t>(record.function, capture::kMaxFunctions - 1))};
 }
 
 }  // namespace
@@ -69,7 +67,7 @@ void WindowBuilder::clear() {
 std::size_t WindowBuilder::group_at(std::span<const TimedRecord> records, std::size_t first) {
   const Record& of = records[first].record;
   std::size_t end = first;
-  while (end < records.size() && is_completion(records[end].record) &&
+  while (end < records.size() && is_part(records[end].record) &&
          records[end].record.begin == of.begin && records[end].record.end == of.end &&
          records[end].record.function == of.function) {
     ++end;
@@ -88,7 +86,7 @@ std::size_t WindowBuilder::add(Lane lane, std::span<const TimedRecord> records, 
       if (is_full()) break;
       earlier = earlier_.size();
     }
-    if (!is_completion(records[at].record)) {
+    if (!is_part(records[at].record)) {
       add_one(of, lane, records[at], 1);
       ++at;
       continue;
@@ -120,7 +118,7 @@ void WindowBuilder::add_group(Process& process, Lane lane, std::span<const Timed
 WindowBuilder::LargeGroup* WindowBuilder::find_large(Process& process, Lane lane,
                                                      const TimedRecord& first, bool goes_on) {
   const Record& of = first.record;
-  const auto known = process.large.find(first.thread());
+  const auto known = process.large.find(first.thread);
   if (known != process.large.end() && known->second.begin == of.begin &&
       known->second.end == of.end && known->second.function == of.function) {
     return &known->second;
@@ -129,7 +127,7 @@ WindowBuilder::LargeGroup* WindowBuilder::find_large(Process& process, Lane lane
   if (known != process.large.end()) share_time(lane, known->second);
   // The thread of a hostile record may be any number.
   if (known == process.large.end() && process.large.size() >= capture::kMaxThreads) return nullptr;
-  LargeGroup& large = process.large[first.thread()];
+  LargeGroup& large = process.large[first.thread];
   large.begin = of.begin;
   large.end = of.end;
   large.function = of.function;
@@ -151,10 +149,11 @@ void WindowBuilder::add_one(Process& process, Lane lane, const TimedRecord& time
                             std::uint64_t sharing) {
   const Record& record = timed.record;
   const auto duration = static_cast<std::uint64_t>(timed.end_ns - timed.begin_ns);
-  const std::uint64_t calls = is_completion(record) ? 0 : record.calls;
+  const std::uint64_t calls = is_part(record) ? 0 : record.calls;
   const FunctionId function = function_of(record);
   wire::ProfileRow& into = row(process, lane, function);
-  add_up(into.bytes, record.bytes);
+  // The blocks of a collective are parts of its own bytes.
+  if ((record.flags & capture::kRecordBlock) == 0) add_up(into.bytes, record.bytes);
   std::uint64_t time = duration;
   if (calls != 0) {
     time = count_time(process, timed, into, calls);
@@ -184,7 +183,7 @@ void WindowBuilder::add_one(Process& process, Lane lane, const TimedRecord& time
 std::uint64_t WindowBuilder::count_time(Process& process, const TimedRecord& timed,
                                         wire::ProfileRow& row, std::uint64_t calls) {
   const FunctionId function = row.function;
-  ThreadTime& thread = thread_of(process, timed.thread());
+  ThreadTime& thread = thread_of(process, timed.thread);
   if (thread.has_step) follow_step(thread, timed.end_ns);
   const Nanos begin = timed.begin_ns;
   const auto duration = static_cast<std::uint64_t>(timed.end_ns - begin);
@@ -192,12 +191,12 @@ std::uint64_t WindowBuilder::count_time(Process& process, const TimedRecord& tim
   if (calls > 1) {
     // A successor does not know which time its predecessor has counted before the begin.
     const Nanos since = thread.is_resumed ? begin : begin_ns();
-    const Nanos from = process.times.earliest(timed.thread(), function, begin, since);
-    time = process.times.take(timed.thread(), function, begin, timed.end_ns, calls, since);
+    const Nanos from = process.times.earliest(timed.thread, function, begin, since);
+    time = process.times.take(timed.thread, function, begin, timed.end_ns, calls, since);
     time = duration +
            spread(row, thread, from, begin, thread.charged_until, time - std::min(time, duration));
   } else {
-    process.times.take(timed.thread(), function, begin, timed.end_ns, calls, begin);
+    process.times.take(timed.thread, function, begin, timed.end_ns, calls, begin);
   }
   charge(row, thread, std::max(begin, thread.charged_until), timed.end_ns);
   if (overlap_counts_once_) thread.charged_until = std::max(thread.charged_until, timed.end_ns);

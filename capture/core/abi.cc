@@ -21,6 +21,7 @@ Abi mpich() {
   abi.request_null = 0x2c000000;
   abi.message_no_proc = 0x6c000000;
   abi.proc_null = -1;
+  abi.any_source = -2;
   abi.root = -3;
   abi.undefined = -32766;
   abi.graph = 1;
@@ -57,6 +58,7 @@ Abi open_mpi(void* library) {
   abi.request_null = object(library, "ompi_request_null");
   abi.message_no_proc = object(library, "ompi_message_no_proc");
   abi.proc_null = -2;
+  abi.any_source = -1;
   abi.root = -4;
   abi.undefined = -32766;
   abi.graph = 2;
@@ -71,10 +73,34 @@ Abi open_mpi(void* library) {
   abi.source_at = 0;
   abi.tag_at = 4;
   abi.error_at = 8;
+  constexpr const char* kOperations[kReduceOperations] = {nullptr,
+                                                          "ompi_mpi_op_max",
+                                                          "ompi_mpi_op_min",
+                                                          "ompi_mpi_op_sum",
+                                                          "ompi_mpi_op_prod",
+                                                          "ompi_mpi_op_land",
+                                                          "ompi_mpi_op_band",
+                                                          "ompi_mpi_op_lor",
+                                                          "ompi_mpi_op_bor",
+                                                          "ompi_mpi_op_lxor",
+                                                          "ompi_mpi_op_bxor",
+                                                          "ompi_mpi_op_minloc",
+                                                          "ompi_mpi_op_maxloc",
+                                                          "ompi_mpi_op_replace",
+                                                          "ompi_mpi_op_no_op"};
+  for (unsigned i = 1; i < kReduceOperations; ++i)
+    abi.operations[i] = object(library, kOperations[i]);
   return abi;
 }
 
 }  // namespace
+
+ReduceOperation find_operation(const Abi& abi, Word handle) noexcept {
+  for (unsigned i = 1; i < kReduceOperations; ++i) {
+    if (handle == abi.operations[i]) return static_cast<ReduceOperation>(i);
+  }
+  return ReduceOperation::kUser;
+}
 
 Abi find_abi(void* library) noexcept {
   return object(library, "ompi_mpi_comm_world") != 0 ? open_mpi(library) : mpich();

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "capture/core/ring.h"
+
 namespace xylem::capture {
 
 /// An argument or result, as passed in a register. The upper half of an int is undefined.
@@ -28,6 +30,7 @@ struct Abi {
   Word message_no_proc = 0;
 
   int proc_null = 0;
+  int any_source = 0;
   int root = 0;
   int undefined = 0;
   int cartesian = 0;  ///< This value and the next two are results of MPI_Topo_test.
@@ -39,6 +42,8 @@ struct Abi {
   Word status_ignore = 0;
   Word statuses_ignore = 0;
   Word in_place = 0;
+  /// Handles of MPI's operations, by ReduceOperation. MPICH's handles contain this number.
+  Word operations[kReduceOperations] = {};
 
   unsigned status_bytes = 0;  ///< Size of an element in an array of statuses.
   unsigned source_at = 0;     ///< This value and the next two are byte offsets in a status.
@@ -49,6 +54,15 @@ struct Abi {
 /// At least the size of a status of any ABI. The library passes a buffer of this size to MPI if the
 /// program passed MPI_STATUS_IGNORE.
 constexpr unsigned kLargestStatus = 32;
+
+/// Which of MPI's operations a handle is.
+ReduceOperation find_operation(const Abi& abi, Word handle) noexcept;
+inline ReduceOperation operation_of(const Abi& abi, Word handle) noexcept {
+  constexpr Word kMpichOperation = 0x58000000;
+  if (abi.handle_bytes != 4) return find_operation(abi, handle);
+  const Word number = (handle & abi.handle_mask) - kMpichOperation;
+  return static_cast<ReduceOperation>(number < kReduceOperations ? number : 0);
+}
 
 /// Returns the ABI of the MPI library in this process. This is Open MPI's ABI if the symbol of Open
 /// MPI's world communicator exists, else MPICH's ABI. `library` is a dlopen handle to search after

@@ -90,12 +90,14 @@ void record_early_calls() noexcept {
     std::atomic<std::uint64_t>& count = call.thread->ring->calls[f];
     count.store(count.load(std::memory_order_relaxed) + calls - 1, std::memory_order_relaxed);
     call.thread->pending[f] = 0;
-    call.calls = calls;
     call.begin = early.begin.load(std::memory_order_relaxed);
     call.result = 0;
     call.end = call.begin;  // The begin is known, the duration is not.
     call.thread->ring->under_way.begin.store(0, std::memory_order_release);
-    note(call, Meaning{});
+    for (std::uint32_t left = calls; left != 0; left -= call.calls) {
+      call.calls = std::min(left, kMaxRecordCalls);
+      note(call, Meaning{});
+    }
     leave();
   }
 }

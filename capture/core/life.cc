@@ -122,6 +122,7 @@ bool make_and_register() {
   if (segment.fd >= 0) close(segment.fd);
   if (is_registered && short_of.size() == 0) {
     process.use_tsc = segment.header->clock == ClockKind::kTsc;
+    process.cpu_at = find_cpu();
     process.abi = find_abi(private_mpi_library());  // Other threads record from now on.
     definitions.begin(segment.header);
     __atomic_store_n(&process.segment, segment.header, __ATOMIC_RELEASE);

@@ -117,7 +117,7 @@ void wake_agent(SegmentHeader& segment) noexcept {
 }
 
 bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function, std::uint32_t calls,
-               std::uint8_t flags, std::uint64_t bytes) noexcept {
+               std::uint16_t flags, std::uint64_t bytes) noexcept {
   ThreadRing& ring = *thread.ring;
   if (take_block(thread, head)) return true;
   add(ring.lost[function], calls);
@@ -127,13 +127,13 @@ bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function, std::
   }
   if ((flags & kRecordReceive) != 0) add(ring.lost_receives, 1);
   const bool is_counted = calls != 0 || (flags & (kRecordSend | kRecordReceive)) != 0;
-  if (!is_counted) add(ring.lost_requests, 1);
+  if (!is_counted) add(ring.lost_parts, 1);
   return false;
 }
 
 void note_left_out(Call call, Meaning meaning) noexcept {
   const std::uint64_t now = ticks();
-  write_record(call, meaning, RecordKind::kCompletion, 0, now, now);
+  write_record(call, meaning, 0, now, now);
 }
 
 bool make_request_room(Thread& thread, std::uint32_t count) noexcept {

@@ -62,7 +62,8 @@ struct Meaning {
   std::int32_t peer = kNoPeer;
   std::int32_t tag = kNoTag;
   std::uint32_t number = 0;
-  std::uint8_t flags = 0;
+  std::uint16_t flags = 0;
+  std::uint64_t room = 0;
 };
 
 /// The writer of a ring, in private memory of this process. There is one writer for each ring in
@@ -145,6 +146,9 @@ struct Process {
   std::uintptr_t mpi_text = 0;       ///< Address of the code of MPI's library.
   std::size_t mpi_text_bytes = 0;
   bool use_tsc = false;
+  /// Offset, from the thread pointer, of the processor that the kernel keeps for each thread
+  /// (rseq); 0 if the C library has none.
+  std::ptrdiff_t cpu_at = 0;
   bool many_threads = false;  ///< True if MPI_THREAD_MULTIPLE was granted, or if this is unknown.
   Abi abi;
 };
@@ -168,7 +172,8 @@ Thread* take_ring(std::uint16_t function) noexcept;
 /// writer continue in the first free block. Returns false if no block is free. Then `calls`, and
 /// the payload described by `flags` and `bytes`, count as lost.
 [[gnu::cold]] bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
-                             std::uint32_t calls, std::uint8_t flags, std::uint64_t bytes) noexcept;
+                             std::uint32_t calls, std::uint16_t flags,
+                             std::uint64_t bytes) noexcept;
 
 /// Allocates memory for `count` requests in `thread`. Returns false if there is no memory; then the
 /// requests are not tracked.
@@ -259,6 +264,17 @@ XYLEM_INLINE std::uint64_t ticks() noexcept {
   if (__builtin_expect(process.use_tsc, 1)) return __builtin_ia32_rdtsc();
 #endif
   return monotonic_ns();
+}
+
+/// The processor on which the thread runs.
+XYLEM_INLINE std::uint16_t cpu_now() noexcept {
+  const std::ptrdiff_t at = process.cpu_at;
+  if (__builtin_expect(at == 0, 0)) return kNoCpu;
+  const auto* thread = static_cast<const unsigned char*>(__builtin_thread_pointer());
+  const std::uint32_t cpu =
+      __atomic_load_n(reinterpret_cast<const std::uint32_t*>(thread + at), __ATOMIC_RELAXED);
+  // If the thread is not registered, the value is close to 2^32.
+  return cpu < kNoCpu ? static_cast<std::uint16_t>(cpu) : kNoCpu;
 }
 
 XYLEM_INLINE bool is_on() noexcept {
@@ -393,41 +409,55 @@ XYLEM_INLINE bool Call::stop(Word returned) noexcept {
   return is_ours;
 }
 
-XYLEM_INLINE void write_record(const Call& call, const Meaning& meaning, RecordKind kind,
-                               std::uint32_t calls, std::uint64_t begin,
-                               std::uint64_t end) noexcept {
+/// The largest value that fits into 48 bits of a record.
+XYLEM_INLINE std::uint64_t within_record(std::uint64_t value) noexcept {
+  return __builtin_expect(value > kMaxRecordBytes, 0) ? kMaxRecordBytes : value;
+}
+
+/// `calls` is 0 for a part.
+XYLEM_INLINE void write_record(const Call& call, const Meaning& meaning, std::uint32_t calls,
+                               std::uint64_t begin, std::uint64_t end) noexcept {
   Thread& thread = *call.thread;
   ThreadRing& ring = *thread.ring;
   const std::uint64_t head = ring.head.load(std::memory_order_relaxed);
   if (__builtin_expect(head >= thread.room_until, 0)) {
     if (!make_room(thread, head, call.function, calls, meaning.flags, meaning.bytes)) return;
   }
+  std::uint32_t flags = meaning.flags;
+  std::uint64_t room = within_record(meaning.room);
+  if (calls == 0) flags |= kRecordPart;
+  if (calls > 1) flags |= kRecordEstimated;
+  if (call.result != 0) {
+    flags |= kRecordFailed;
+    room = static_cast<std::uint32_t>(call.result);
+  }
+  // One store for each word: stores of the parts would make each other wait.
   Record& record = thread.block[head & thread.block_mask];
-  record.begin = begin;
-  record.end = end;
-  record.request = meaning.request;
-  record.bytes = meaning.bytes;
-  record.comm = meaning.comm;
-  record.peer = meaning.peer;
-  record.tag = meaning.tag;
-  record.result = call.result;
-  record.calls = calls;
-  record.function = call.function;
-  record.kind = kind;
-  record.flags = static_cast<std::uint8_t>(meaning.flags | (calls > 1 ? kRecordEstimated : 0));
-  record.thread = thread.number;
-  record.number = meaning.number;
+  record = Record{.begin = begin,
+                  .end = end,
+                  .request = meaning.request & kMaxRecordBytes,
+                  .function = call.function,
+                  .bytes = within_record(meaning.bytes) & kMaxRecordBytes,
+                  .calls = calls & kMaxRecordCalls,
+                  .room = room & kMaxRecordBytes,
+                  .flags = flags & 0xffff,
+                  .comm = meaning.comm,
+                  .peer = meaning.peer,
+                  .tag = meaning.tag,
+                  .number = meaning.number,
+                  .cpu = cpu_now(),
+                  .reserved = {}};
   ring.head.store(head + 1, std::memory_order_release);
 }
 
 XYLEM_INLINE void note_completion(const Call& call, const Meaning& meaning) noexcept {
   if (__builtin_expect(call.calls == 0, 0)) return note_left_out(call, meaning);
-  write_record(call, meaning, RecordKind::kCompletion, 0, call.begin, call.end);
+  write_record(call, meaning, 0, call.begin, call.end);
 }
 
 /// Whether a call with this meaning has a record even if sampling leaves it out.
 XYLEM_INLINE bool is_kept(const Meaning& meaning) noexcept {
-  constexpr std::uint8_t kMatters = kRecordSend | kRecordReceive | kRecordPosts | kRecordCompletes;
+  constexpr std::uint16_t kMatters = kRecordSend | kRecordReceive | kRecordPosts | kRecordCompletes;
   if ((meaning.flags & kMatters) != 0) return true;
   // A test of MPI_REQUEST_NULL always succeeds and says nothing.
   const bool is_of_something = meaning.request != 0 || meaning.comm != kNoComm;
@@ -436,7 +466,7 @@ XYLEM_INLINE bool is_kept(const Meaning& meaning) noexcept {
 
 XYLEM_INLINE void note(const Call& call, const Meaning& meaning) noexcept {
   if (call.calls != 0) {
-    write_record(call, meaning, RecordKind::kMpiCall, call.calls, call.begin, call.end);
+    write_record(call, meaning, call.calls, call.begin, call.end);
   } else if (is_kept(meaning)) {
     note_left_out(call, meaning);
   }

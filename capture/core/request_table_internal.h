@@ -65,8 +65,11 @@ class NumberQueue {
 struct TrackedRequest {
   /// Members of the communicator, to find the world rank of a status's source.
   const Members* members = nullptr;
-  std::uint64_t bytes = 0;   ///< Persistent sends and collectives: payload of each start.
-  Word* new_comm = nullptr;  ///< kNewComm: address at which MPI writes the communicator.
+  std::uint64_t bytes = 0;  ///< Persistent sends and collectives: payload of each start.
+  union {
+    std::uint64_t room = 0;  ///< Of each start or of the receive; see Record.
+    Word* new_comm;          ///< kNewComm: address at which MPI writes the communicator.
+  };
   std::uint32_t comm = 0;
   std::int32_t peer = 0;
   std::int32_t tag = 0;
@@ -74,7 +77,8 @@ struct TrackedRequest {
   // With kNewComm, `comm`, `bytes` and `tag` are parent, number and kind of its Origin.
   bool active = false;   ///< True for a persistent request that was started and has not completed.
   std::uint8_t way = 0;  ///< Position of its key in the set; used only by the table.
-  PostedReceive posted;  ///< Receives and messages: where it stands among the receives.
+  std::uint8_t start_flags = 0;  ///< Upper byte of the flags of each start.
+  PostedReceive posted;          ///< Receives and messages: where it stands among the receives.
   /// Of the operation; of a persistent request, since its last start. 0: there is none.
   std::uint64_t number = 0;
   /// Plain: numbers that were given to the same handle later. Used only by the table. It stays with

@@ -25,9 +25,9 @@
 //  - A call counts in `calls[f]` before its record is written. A record represents `calls` calls of
 //    its function: all calls since the previous record or loss of that function in that ring.
 //  - When no block is free, the record is dropped and its calls count in `lost[f]`. The payload
-//    counts in `lost_messages`, `lost_message_bytes` and `lost_receives`. A dropped completion
-//    record counts in these payload counters, or in `lost_requests` if it has no payload, but not
-//    in `lost[f]`, because it represents no call.
+//    counts in `lost_messages`, `lost_message_bytes` and `lost_receives`. A dropped part counts in
+//    these payload counters, or in `lost_parts` if it has no payload, but not in `lost[f]`, because
+//    it represents no call.
 //  - A signal handler or a callback may call MPI while another call of the same thread is under
 //    way. This inner call counts in `inner_calls[f]` and has no record.
 //  - At the end of a process, this holds for each ring and function:
@@ -57,7 +57,7 @@
 namespace xylem::capture {
 
 constexpr std::uint64_t kSegmentMagic = 0x31676573'6d6c7978;  // "xylmseg1"
-constexpr std::uint32_t kLayoutVersion = 6;
+constexpr std::uint32_t kLayoutVersion = 7;
 
 /// Limits of the layout. Functions are numbered from 0 in the order of the function table.
 constexpr std::uint32_t kMaxFunctions = 1024;
@@ -70,18 +70,11 @@ constexpr std::uint32_t kMaxRingRecords = 1u << 22;
 constexpr std::uint32_t kMinRingRecords = kRingBlocks;
 constexpr unsigned kWorldKeyBytes = 16;
 
-/// Kind of a record. Stored as text in the table `event` (see event_kind_name in wire/chunk.h).
-enum class RecordKind : std::uint8_t {
-  kMpiCall = 0,
-  kCompletion = 1,  ///< A part of a call: a request that the call completed or, with kRecordPosts,
-                    ///< started. A call for several requests has one such record for each. It is
-                    ///< also the payload of a call that sampling leaves out. `calls` is 0.
-};
-
 /// Values of Record fields that mean "none" or "not known".
 constexpr std::int32_t kNoPeer = -1;
 constexpr std::int32_t kNoTag = -2147483647 - 1;
 constexpr std::uint32_t kNoComm = 0xffffffff;
+constexpr std::uint16_t kNoCpu = 0xffff;
 
 /// Identity of communicators, the same in every process of the world: 0 is MPI_COMM_WORLD, 1 is
 /// MPI_COMM_SELF. The identity of any other communicator is above 1; comm_map_internal.h says how
@@ -90,19 +83,63 @@ constexpr std::uint32_t kCommWorld = 0;
 constexpr std::uint32_t kCommSelf = 1;
 
 /// Flags of a record.
-constexpr std::uint8_t kRecordEstimated = 1;  ///< Only one of the record's calls was timed.
-constexpr std::uint8_t kRecordSend = 2;  ///< Payload sent to `peer`; it counts in the communication
-                                         ///< matrix.
-constexpr std::uint8_t kRecordReceive = 4;   ///< Payload received from `peer`.
-constexpr std::uint8_t kRecordNumbered = 8;  ///< `number` is known.
+constexpr std::uint16_t kRecordEstimated = 1;  ///< Only one of the record's calls was timed.
+constexpr std::uint16_t kRecordSend = 2;       ///< Payload sent to `peer`; it counts in the
+                                               ///< communication matrix.
+constexpr std::uint16_t kRecordReceive = 4;    ///< Payload received from `peer`.
+constexpr std::uint16_t kRecordNumbered = 8;   ///< `number` is known.
 /// The record's call has started the operation of `request`; for example MPI_Irecv, MPI_Start.
-constexpr std::uint8_t kRecordPosts = 16;
+constexpr std::uint16_t kRecordPosts = 16;
 /// The operation of `request` is complete, and the program knows it: a wait or a test has said so.
-constexpr std::uint8_t kRecordCompletes = 32;
+constexpr std::uint16_t kRecordCompletes = 32;
 /// What a test or a probe that does not block has answered: that something was complete or had
 /// arrived, or that nothing was or had. Waits and failed calls have neither.
-constexpr std::uint8_t kRecordSucceeds = 64;
-constexpr std::uint8_t kRecordFindsNothing = 128;
+constexpr std::uint16_t kRecordSucceeds = 64;
+constexpr std::uint16_t kRecordFindsNothing = 128;
+/// The receive or the probe asked for any source, or for any tag.
+constexpr std::uint16_t kRecordAnySource = 256;
+constexpr std::uint16_t kRecordAnyTag = 512;
+/// This rank passed MPI_IN_PLACE to a collective.
+constexpr std::uint16_t kRecordInPlace = 1024;
+/// A collective: `room` is the size that this rank receives, and `tag` is its ReduceOperation, or
+/// kNoTag if it computes nothing.
+constexpr std::uint16_t kRecordCollective = 2048;
+/// A part of a collective with a size for each member: what this rank sends to `peer` (`bytes`) and
+/// receives from it (`room`). Only for members with which it exchanges something.
+constexpr std::uint16_t kRecordBlock = 4096;
+/// A receive, or the start of one, has posted a buffer for a message. `room` is its size.
+constexpr std::uint16_t kRecordHasBuffer = 8192;
+/// The call has failed. Its return code is in `room`; see result_of().
+constexpr std::uint16_t kRecordFailed = 1 << 14;
+/// The record is a part of a call: a request that the call completed or, with kRecordPosts,
+/// started; or a block. A call with several parts has one such record for each, after its own
+/// record. It is also the payload of a call that sampling leaves out. `calls` is 0.
+constexpr std::uint16_t kRecordPart = 1 << 15;
+
+/// The operation of a reduction.
+enum class ReduceOperation : std::int32_t {
+  kUser = 0,  ///< Made by MPI_Op_create, or unknown.
+  kMax = 1,
+  kMin = 2,
+  kSum = 3,
+  kProd = 4,
+  kLogicalAnd = 5,
+  kBitAnd = 6,
+  kLogicalOr = 7,
+  kBitOr = 8,
+  kLogicalXor = 9,
+  kBitXor = 10,
+  kMinLoc = 11,
+  kMaxLoc = 12,
+  kReplace = 13,
+  kNoOp = 14,
+};
+constexpr unsigned kReduceOperations = 15;
+
+/// A record represents at most this number of calls.
+constexpr std::uint32_t kMaxRecordCalls = 0xffff;
+/// Sizes and requests in a record have at most this value.
+constexpr std::uint64_t kMaxRecordBytes = (std::uint64_t{1} << 48) - 1;
 
 /// The record of a call. Times are ticks of the segment's clock.
 struct Record {
@@ -110,29 +147,43 @@ struct Record {
   std::uint64_t end;
   /// The operation that the call started, waited for, tested, cancelled or freed. It has a number
   /// that the process uses once (see request_number). 0 if there is none or it is not known.
-  std::uint64_t request;
-  std::uint64_t bytes;  ///< Payload size: count times type size; for a receive, the received size.
-  std::uint32_t comm;   ///< Identity (see kCommWorld); kNoComm if there is none or it is unknown.
-  std::int32_t peer;    ///< World rank of the other side, or of the root in a rooted collective;
-                        ///< kNoPeer if there is none.
-  std::int32_t tag;     ///< kNoTag if there is none.
-  std::int32_t result;  ///< The function's return code.
-  /// Number of calls that the record represents. It is 0 for kCompletion. It is above 1 if the
-  /// function is sampled, or if the calls were made before capture started.
-  std::uint32_t calls;
-  std::uint16_t function;  ///< Index into the function table.
-  RecordKind kind;
-  std::uint8_t flags;
-  std::uint32_t thread;  ///< Number of the ring.
+  std::uint64_t request : 48;
+  std::uint64_t function : 16;  ///< Index into the function table.
+  std::uint64_t bytes : 48;  ///< Payload size: count times type size; for a receive, the received
+                             ///< size.
+  /// Number of calls that the record represents. It is 0 for a part. It is above 1 if the function
+  /// is sampled, or if the calls were made before capture started.
+  std::uint64_t calls : 16;
+  /// The size of the receiving side in bytes. It is known only with kRecordHasBuffer,
+  /// kRecordCollective or kRecordBlock. With kRecordFailed, it is the return code.
+  std::uint64_t room : 48;
+  std::uint64_t flags : 16;
+  std::uint32_t comm;  ///< Identity (see kCommWorld); kNoComm if there is none or it is unknown.
+  std::int32_t peer;   ///< World rank of the other side, or of the root in a rooted collective;
+                       ///< kNoPeer if there is none.
+  std::int32_t tag;    ///< kNoTag if there is none.
   /// With kRecordNumbered: number of the message in its channel, or of the collective on its
   /// communicator; see wire::kEventNumbered. Else 0.
   std::uint32_t number;
+  std::uint16_t cpu;  ///< Processor on which the call has ended; kNoCpu if it is not known.
+  std::uint16_t reserved[3];
 };
 static_assert(sizeof(Record) == 64);
 
+constexpr bool is_part(const Record& record) { return (record.flags & kRecordPart) != 0; }
+/// The function's return code; 0 means success.
+constexpr std::int32_t result_of(const Record& record) {
+  return (record.flags & kRecordFailed) != 0 ? static_cast<std::int32_t>(record.room) : 0;
+}
+constexpr void set_result(Record& record, std::int32_t result) {
+  if (result == 0) return;
+  record.flags = record.flags | kRecordFailed;
+  record.room = static_cast<std::uint32_t>(result);
+}
+
 /// The number of the `count`-th operation, counted from 1, that the thread of a ring has started.
 /// It differs from the numbers of all other operations of the process, also if they have the same
-/// MPI_Request. A persistent request has another number at each start.
+/// MPI_Request. A persistent request has another number at each start. `count` is below 2^40.
 constexpr std::uint64_t request_number(std::uint32_t ring, std::uint64_t count) {
   return std::uint64_t{ring} << 40 | count;
 }
@@ -246,8 +297,8 @@ struct alignas(64) ThreadRing {
   alignas(64) std::atomic<std::uint64_t> calls[kMaxFunctions];
   std::atomic<std::uint64_t> lost[kMaxFunctions];
   std::atomic<std::uint64_t> inner_calls[kMaxFunctions];
-  /// Dropped records that start or complete a request, but stand for no call and no payload.
-  std::atomic<std::uint64_t> lost_requests;
+  /// Dropped parts that stand for no payload of a message.
+  std::atomic<std::uint64_t> lost_parts;
 
   // Written by the agent: the last call that was counted while it was under way. Its begin in
   // ticks, and the time of the run that these ticks were converted to. Ticks 0: there was none.
@@ -296,6 +347,9 @@ struct alignas(64) SegmentHeader {
   std::atomic<std::uint32_t> was_disabled;
   /// Written by the agent: 1 when capture is switched off for ever, because the run is over.
   std::atomic<std::uint32_t> is_over;
+  /// Written by the agent: 1 while it stores no trace. Then no records with kRecordBlock are
+  /// written, because nobody reads them.
+  std::atomic<std::uint32_t> is_untraced;
   std::atomic<std::uint32_t> threads;         ///< Rings with this number and above have not
                                               ///< been used.
   std::atomic<std::uint64_t> ringless_calls;  ///< Calls of threads without a ring. They count as

@@ -88,7 +88,8 @@ bool set_part(const char* part, std::atomic<std::uint32_t>* every) {
     std::uint32_t number = 0;
     ++text;
     const bool is_number = read_number(&text, &number) && (*text == 0 || *text == ',');
-    return is_number && number != 0 && set_named(part, length, number, every);
+    return is_number && number != 0 && number <= kMaxRecordCalls &&
+           set_named(part, length, number, every);
   }
   if (!equals(part, length, "none")) return false;
   set_all(every, 1);

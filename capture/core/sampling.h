@@ -25,7 +25,7 @@ bool never_waits(std::uint16_t function) noexcept;
 /// gives the defaults. The text has parts separated by commas. "none" gives each call a record.
 /// FUNCTION=N gives one call in N a record; FUNCTION may end in *. Later parts override earlier
 /// parts. Returns null, or the beginning of the first invalid part: an unknown function, or a
-/// number outside 1 to 2^32 - 1. All other parts apply.
+/// number outside 1 to kMaxRecordCalls. All other parts apply.
 const char* set_sampling(const char* text, std::atomic<std::uint32_t>* every) noexcept;
 
 }  // namespace xylem::capture

@@ -53,6 +53,14 @@ void* find_loaded(const char* name) noexcept {
   return &dlopen == nullptr ? nullptr : dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
+std::ptrdiff_t find_cpu() noexcept {
+  constexpr std::ptrdiff_t kCpuId = 4;  // Offset of cpu_id in struct rseq.
+  const auto* offset =
+      static_cast<const std::ptrdiff_t*>(find_symbol(RTLD_DEFAULT, "__rseq_offset"));
+  const auto* size = static_cast<const unsigned*>(find_symbol(RTLD_DEFAULT, "__rseq_size"));
+  return offset == nullptr || size == nullptr || *size == 0 ? 0 : *offset + kCpuId;
+}
+
 bool watch_thread(void (*end)(void*), void* value) noexcept {
   // Static, because a process needs only one key, and each thread must set its value with this key.
   static pthread_key_t key;

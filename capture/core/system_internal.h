@@ -25,6 +25,11 @@ void* find_symbol(void* where, const char* name) noexcept;
 /// nothing.
 void* find_loaded(const char* name) noexcept;
 
+/// Offset, from a thread's pointer, of the 32-bit number of the processor on which the thread runs.
+/// The kernel keeps it up to date (rseq). Returns 0 if the C library is older than 2.35, or has not
+/// registered it.
+std::ptrdiff_t find_cpu() noexcept;
+
 /// Makes the calling thread call `end` with `value` when the thread ends. `end` must be the same in
 /// every call. If `value` is null, only prepares this. Returns false if the process cannot have
 /// threads or has no key left.

@@ -37,17 +37,18 @@ SHAPES = {
     "send": ("", "after_send(call, {mode}, {count}, {datatype}, {dest}, {tag}, {comm});"),
     "psend": ("", "after_psend(call, {mode}, {partitions}, {count}, {datatype}, {dest}, {tag}, "
                   "{comm});"),
-    "recv": ("{status!} = own_status(call, {status});", "after_recv(call, {comm}, {source}, {tag}, {status});"),
-    "irecv": ("", "after_irecv(call, {mode}, {source}, {tag}, {comm});"),
-    "precv": ("", "after_precv(call, {mode}, {source}, {tag}, {comm});"),
+    "recv": ("{status!} = own_status(call, {status});", "after_recv(call, {comm}, {source}, {tag}, {count}, {datatype}, {status});"),
+    "irecv": ("", "after_irecv(call, {mode}, {count}, {datatype}, {source}, {tag}, {comm});"),
+    "precv": ("", "after_precv(call, {mode}, {partitions}, {count}, {datatype}, {source}, {tag}, "
+                  "{comm});"),
     "sendrecv": ("{status!} = own_status(call, {status});",
-                 "after_sendrecv(call, {sendcount}, {sendtype}, {dest}, {sendtag}, {source}, "
-                 "{recvtag}, {comm}, {status});"),
+                 "after_sendrecv(call, {sendcount}, {sendtype}, {dest}, {sendtag}, {recvcount}, "
+                 "{recvtype}, {source}, {recvtag}, {comm}, {status});"),
     "isendrecv": ("", "after_isendrecv(call, {mode}, {sendcount}, {sendtype}, {dest}, {sendtag}, "
                       "{source}, {recvtag}, {comm});"),
     "mrecv": ("before_mrecv(call, {message}); {status!} = own_status(call, {status});",
-              "after_mrecv(call, {status});"),
-    "imrecv": ("before_mrecv(call, {message});", "after_imrecv(call, {request});"),
+              "after_mrecv(call, {count}, {datatype}, {status});"),
+    "imrecv": ("before_mrecv(call, {message});", "after_imrecv(call, {count}, {datatype}, {request});"),
     "start": ("", "after_start(call, {request});"),
     "startall": ("", "after_startall(call, {count}, {requests});"),
     "new_request": ("", "after_new_request(call, {mode});"),
@@ -56,13 +57,13 @@ SHAPES = {
     "at_request": ("", "after_request(call, load_handle({request}));"),
     "request_free": ("before_request_free(call, {request});", "after_request_free(call);"),
     "probe": ("{status!} = own_status(call, {status});",
-              "after_probe(call, {comm}, {status}, 0, 0);"),
+              "after_probe(call, {source}, {tag}, {comm}, {status}, 0, 0);"),
     "iprobe": ("{status!} = own_status(call, {status});",
-               "after_probe(call, {comm}, {status}, {flag}, 0);"),
+               "after_probe(call, {source}, {tag}, {comm}, {status}, {flag}, 0);"),
     "mprobe": ("{status!} = own_status(call, {status});",
-               "after_probe(call, {comm}, {status}, 0, {message});"),
+               "after_probe(call, {source}, {tag}, {comm}, {status}, 0, {message});"),
     "improbe": ("{status!} = own_status(call, {status});",
-                "after_probe(call, {comm}, {status}, {flag}, {message});"),
+                "after_probe(call, {source}, {tag}, {comm}, {status}, {flag}, {message});"),
     "wait": ("{status!} = before_wait(call, {request}, {status});",
              "after_wait(call, {request}, {status}, 0);"),
     "test": ("{status!} = before_wait(call, {request}, {status});",
@@ -93,8 +94,10 @@ SHAPES = {
                    "{sendtype}, {recvcount}, {recvtype});"),
     "gatherv": ("", "after_gatherv(call, {mode}, {comm}, {root}, {sendbuf}, {sendcount}, "
                     "{sendtype}, {recvcounts}, {recvtype});"),
-    "scatter": ("", "after_scatter(call, {mode}, {comm}, {root}, {sendcount}, {sendtype});"),
-    "scatterv": ("", "after_scatterv(call, {mode}, {comm}, {root}, {sendcounts}, {sendtype});"),
+    "scatter": ("", "after_scatter(call, {mode}, {comm}, {root}, {sendcount}, {sendtype}, "
+                    "{recvbuf}, {recvcount}, {recvtype});"),
+    "scatterv": ("", "after_scatterv(call, {mode}, {comm}, {root}, {sendcounts}, {sendtype}, "
+                     "{recvbuf}, {recvcount}, {recvtype});"),
     "allgather": ("", "after_allgather(call, {mode}, {comm}, {sendbuf}, {sendcount}, {sendtype}, "
                       "{recvcount}, {recvtype});"),
     "allgatherv": ("", "after_allgatherv(call, {mode}, {comm}, {sendbuf}, {sendcount}, "
@@ -105,21 +108,24 @@ SHAPES = {
                       "{sendtype}, {recvcounts}, {recvtype});"),
     "alltoallw": ("", "after_alltoallw(call, {mode}, {comm}, {sendbuf}, {sendcounts}, "
                       "{sendtypes}, {recvcounts}, {recvtypes});"),
-    "reduce": ("", "after_reduce(call, {mode}, {comm}, {root}, {count}, {datatype});"),
-    "allreduce": ("", "after_allreduce(call, {mode}, {comm}, {count}, {datatype});"),
+    "reduce": ("", "after_reduce(call, {mode}, {comm}, {root}, {sendbuf}, {count}, {datatype}, "
+                   "{op});"),
+    "allreduce": ("", "after_allreduce(call, {mode}, {comm}, {sendbuf}, {count}, {datatype}, {op});"),
     "reduce_local": ("", "after_reduce_local(call, {count}, {datatype});"),
-    "reduce_scatter": ("", "after_reduce_scatter(call, {mode}, {comm}, {recvcounts}, "
-                           "{datatype});"),
-    "reduce_scatter_block": ("", "after_reduce_scatter_block(call, {mode}, {comm}, {recvcount}, "
-                                 "{datatype});"),
-    "neighbor_allgather": ("", "after_neighbor_allgather(call, {mode}, {comm}, {sendcount}, "
-                               "{sendtype});"),
-    "neighbor_alltoall": ("", "after_neighbor_alltoall(call, {mode}, {comm}, {sendcount}, "
-                              "{sendtype});"),
-    "neighbor_alltoallv": ("", "after_neighbor_alltoallv(call, {mode}, {comm}, {sendcounts}, "
-                               "{sendtype});"),
-    "neighbor_alltoallw": ("", "after_neighbor_alltoallw(call, {mode}, {comm}, {sendcounts}, "
-                               "{sendtypes});"),
+    "reduce_scatter": ("", "after_reduce_scatter(call, {mode}, {comm}, {sendbuf}, {recvcounts}, "
+                           "{datatype}, {op});"),
+    "reduce_scatter_block": ("", "after_reduce_scatter_block(call, {mode}, {comm}, {sendbuf}, {recvcount}, "
+                                 "{datatype}, {op});"),
+    "neighbor_allgather": ("", "after_neighbor_allgather(call, {mode}, {comm}, {sendcount}, {sendtype}, "
+                              "{recvcount}, {recvtype});"),
+    "neighbor_allgatherv": ("", "after_neighbor_allgatherv(call, {mode}, {comm}, {sendcount}, {sendtype}, "
+                               "{recvcounts}, {recvtype});"),
+    "neighbor_alltoall": ("", "after_neighbor_alltoall(call, {mode}, {comm}, {sendcount}, {sendtype}, "
+                             "{recvcount}, {recvtype});"),
+    "neighbor_alltoallv": ("", "after_neighbor_alltoallv(call, {mode}, {comm}, {sendcounts}, {sendtype}, "
+                              "{recvcounts}, {recvtype});"),
+    "neighbor_alltoallw": ("", "after_neighbor_alltoallw(call, {mode}, {comm}, {sendcounts}, {sendtypes}, "
+                              "{recvcounts}, {recvtypes});"),
     "comm_new": ("", "after_comm_new(call, {mode}, {comm}, {newcomm});"),
     "comm_dup": ("", "after_comm_dup(call, {mode}, {comm}, {newcomm});"),
     "comm_new_by_group": ("", "after_comm_new_by_group(call, {mode}, {comm}, {tag}, {newcomm});"),

@@ -50,6 +50,23 @@ XYLEM_INLINE std::uint64_t payload(std::int64_t count, Word datatype) noexcept {
   return static_cast<std::uint64_t>(count) * type_size(datatype);
 }
 
+/// What a receive or a probe asks for, as flags.
+XYLEM_INLINE std::uint16_t flags_of_wildcards(std::int32_t source, std::int32_t tag) noexcept {
+  const int any_source = source == process.abi.any_source ? kRecordAnySource : 0;
+  const int any_tag = tag < 0 ? kRecordAnyTag : 0;
+  return static_cast<std::uint16_t>(any_source | any_tag);
+}
+
+/// Describes what a receive has posted: room for `count` elements, and its wildcards. A receive
+/// from MPI_PROC_NULL gets nothing.
+XYLEM_INLINE void describe_post(Meaning& meaning, std::int64_t count, Word datatype,
+                                std::int32_t source, std::int32_t tag) noexcept {
+  if (source == process.abi.proc_null) return;
+  meaning.room = payload(count, datatype);
+  meaning.flags |= kRecordHasBuffer;
+  meaning.flags |= flags_of_wildcards(source, tag);
+}
+
 /// Returns `status`, or memory for a status if the job passed MPI_STATUS_IGNORE.
 XYLEM_INLINE Word own_status(const Call& call, Word status) noexcept {
   return status == process.abi.status_ignore ? reinterpret_cast<Word>(call.thread->status) : status;
@@ -103,7 +120,9 @@ XYLEM_INLINE void finish(const Call& call, Mode mode, Word request, Meaning mean
   if (mode == Mode::kRequest) track_plain(call, request, meaning);
   if (mode == Mode::kPersistent) {
     track_persistent(made_handle(request), meaning, kind);
+    if ((meaning.flags & kRecordCollective) != 0) meaning.tag = kNoTag;
     meaning.bytes = 0;  // Nothing has moved yet.
+    meaning.room = 0;
     meaning.flags = 0;
   }
   note(call, meaning);
@@ -124,7 +143,7 @@ XYLEM_INLINE void describe_send(Meaning& meaning, const CommEntry* entry, std::i
   place(meaning, entry, dest, tag);
   if (dest == process.abi.proc_null) return;
   meaning.bytes = payload(count, datatype);
-  if (meaning.peer != kNoPeer) meaning.flags = kRecordSend;
+  if (meaning.peer != kNoPeer) meaning.flags |= kRecordSend;
   if (entry == nullptr) message_numbers.give_up();  // Its channel is unknown.
 }
 
@@ -254,18 +273,20 @@ XYLEM_INLINE void describe_receive(Meaning& meaning, Call& call, const CommEntry
 }
 
 XYLEM_INLINE void after_recv(Call& call, Word comm, std::int32_t source, std::int32_t tag,
-                             Word status) noexcept {
+                             std::int64_t count, Word datatype, Word status) noexcept {
   if (call.result != 0) return note_failed(call);
   Meaning meaning;
+  describe_post(meaning, count, datatype, source, tag);
   describe_receive(meaning, call, comms.find(comm), source, tag, status);
   note(call, meaning);
 }
 
-XYLEM_INLINE void after_irecv(const Call& call, Mode mode, Word request, std::int32_t source,
-                              std::int32_t tag, Word comm,
+XYLEM_INLINE void after_irecv(const Call& call, Mode mode, Word request, std::int64_t count,
+                              Word datatype, std::int32_t source, std::int32_t tag, Word comm,
                               RequestKind persistent = RequestKind::kPersistentReceive) noexcept {
   if (call.result != 0) return note_failed(call);
   Meaning meaning;
+  describe_post(meaning, count, datatype, source, tag);
   const CommEntry* entry = comms.find(comm);
   place(meaning, entry, source, tag);
   if (entry == nullptr) message_numbers.give_up();  // Its channel is unknown.
@@ -275,10 +296,12 @@ XYLEM_INLINE void after_irecv(const Call& call, Mode mode, Word request, std::in
     track_persistent(made_handle(request), meaning, RequestKind::kPersistentOther);
   } else if (mode == Mode::kPersistent) {
     track_receive(made_handle(request), meaning, entry->members, persistent, {});
+    meaning.room = 0;  // Nothing is posted yet.
+    meaning.flags = 0;
   } else if (is_plain) {
     track_plain(call, request, meaning);
   } else {
-    meaning.flags = kRecordPosts;
+    meaning.flags |= kRecordPosts;
     meaning.request = next_number(call);
     track_receive(made_handle(request), meaning, entry->members, RequestKind::kReceive,
                   post_receive(meaning, source));
@@ -287,8 +310,9 @@ XYLEM_INLINE void after_irecv(const Call& call, Mode mode, Word request, std::in
 }
 
 XYLEM_INLINE void after_sendrecv(Call& call, std::int64_t count, Word datatype, std::int32_t dest,
-                                 std::int32_t tag, std::int32_t source, std::int32_t recvtag,
-                                 Word comm, Word status) noexcept {
+                                 std::int32_t tag, std::int64_t recvcount, Word recvtype,
+                                 std::int32_t source, std::int32_t recvtag, Word comm,
+                                 Word status) noexcept {
   if (call.result != 0) return note_failed(call);
   Meaning sent;
   const CommEntry* entry = comms.find(comm);
@@ -300,19 +324,21 @@ XYLEM_INLINE void after_sendrecv(Call& call, std::int64_t count, Word datatype, 
   }
   note(call, sent);
   Meaning received;
+  describe_post(received, recvcount, recvtype, source, recvtag);
   describe_receive(received, call, entry, source, recvtag, status);
   if ((received.flags & kRecordReceive) != 0) note_completion(call, received);
 }
 
 // `flag` and `message` are 0 for functions without these arguments.
-XYLEM_INLINE void after_probe(const Call& call, Word comm, Word status, Word flag,
-                              Word message) noexcept {
+XYLEM_INLINE void after_probe(const Call& call, std::int32_t source, std::int32_t tag, Word comm,
+                              Word status, Word flag, Word message) noexcept {
   Meaning meaning;
   const bool found =
       call.result == 0 && (flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0);
   // Of the polls that sampling leaves out, those that have found nothing are only counted.
   if (call.calls == 0 && !found) return;
   if (call.result == 0 && flag != 0) meaning.flags = found ? kRecordSucceeds : kRecordFindsNothing;
+  if (call.result == 0) meaning.flags |= flags_of_wildcards(source, tag);
   const CommEntry* entry = call.result == 0 ? comms.find(comm) : nullptr;
   if (entry != nullptr) {
     meaning.comm = entry->identity;
@@ -429,6 +455,7 @@ class Group {
   /// Number of members of this rank's own group. MPI sizes the counts of reduce_scatter by it.
   std::int32_t local_size() const noexcept { return entry_->members->local_size; }
   std::int32_t rank() const noexcept { return entry_->members->rank; }
+  std::uint32_t identity() const noexcept { return entry_->identity; }
 
   /// True if this rank provides the root's data (broadcast, scatter).
   bool is_root(std::int32_t root) const noexcept {
@@ -442,9 +469,10 @@ class Group {
     set_number(meaning, {number, true});
   }
 
-  /// True if this rank sends data to a root (gather, reduce).
-  bool gives_to(std::int32_t root) const noexcept {
-    return !entry_->members->is_inter || root >= 0;
+  /// True if this rank exchanges data with a root: not in the root's group of an intercommunicator.
+  bool faces(std::int32_t root) const noexcept { return !entry_->members->is_inter || root >= 0; }
+  std::int32_t world_rank(std::int32_t member) const noexcept {
+    return entry_->members->world_rank(member);
   }
 
  private:
@@ -454,8 +482,17 @@ class Group {
 XYLEM_INLINE void finish_collective(const Call& call, Mode mode, Word request, const Group& group,
                                     Meaning& meaning) noexcept {
   if (call.result != 0) return note(call, Meaning{});
+  if (group.known()) meaning.flags |= kRecordCollective;
   if (group.known() && mode != Mode::kPersistent) group.number(meaning);
   finish(call, mode, request, meaning, RequestKind::kPersistentOther);
+}
+
+XYLEM_INLINE void mark_in_place(Meaning& meaning, Word buffer) noexcept {
+  if (buffer == process.abi.in_place) meaning.flags |= kRecordInPlace;
+}
+
+XYLEM_INLINE void set_operation(Meaning& meaning, Word operation) noexcept {
+  meaning.tag = static_cast<std::int32_t>(operation_of(process.abi, operation));
 }
 
 XYLEM_INLINE void after_barrier(const Call& call, Mode mode, Word request, Word comm) noexcept {
@@ -468,23 +505,42 @@ XYLEM_INLINE void after_bcast(const Call& call, Mode mode, Word request, Word co
                               std::int32_t root, std::int64_t count, Word datatype) noexcept {
   Meaning meaning;
   const Group group(call, comm, meaning, root);
-  if (group.known() && group.is_root(root)) meaning.bytes = payload(count, datatype);
+  if (group.known()) {
+    const std::uint64_t size = payload(count, datatype);
+    if (group.is_root(root)) {
+      meaning.bytes = size;
+    } else if (group.faces(root)) {
+      meaning.room = size;
+    }
+  }
   finish_collective(call, mode, request, group, meaning);
 }
 
 XYLEM_INLINE void after_reduce(const Call& call, Mode mode, Word request, Word comm,
-                               std::int32_t root, std::int64_t count, Word datatype) noexcept {
+                               std::int32_t root, Word sendbuf, std::int64_t count, Word datatype,
+                               Word operation) noexcept {
   Meaning meaning;
   const Group group(call, comm, meaning, root);
-  if (group.known() && group.gives_to(root)) meaning.bytes = payload(count, datatype);
+  if (group.known()) {
+    const std::uint64_t size = payload(count, datatype);
+    if (group.faces(root)) meaning.bytes = size;
+    if (group.is_root(root)) meaning.room = size;
+    mark_in_place(meaning, sendbuf);
+    set_operation(meaning, operation);
+  }
   finish_collective(call, mode, request, group, meaning);
 }
 
 XYLEM_INLINE void after_allreduce(const Call& call, Mode mode, Word request, Word comm,
-                                  std::int64_t count, Word datatype) noexcept {
+                                  Word sendbuf, std::int64_t count, Word datatype,
+                                  Word operation) noexcept {
   Meaning meaning;
   const Group group(call, comm, meaning);
-  if (group.known()) meaning.bytes = payload(count, datatype);
+  if (group.known()) {
+    meaning.bytes = meaning.room = payload(count, datatype);
+    mark_in_place(meaning, sendbuf);
+    set_operation(meaning, operation);
+  }
   finish_collective(call, mode, request, group, meaning);
 }
 

@@ -33,6 +33,24 @@
 //   neighbor_allgather(v)     the size of the send block, counted once
 //   neighbor_alltoall         the block's size times the number of out-neighbours.
 //                             neighbor_alltoallv, neighbor_alltoallw: the sum over them.
+// Room: for receives, and for the starts of receives, the size of the buffer. For collectives the
+// payload that this rank *receives*, its own block included, also if it is in place:
+//   bcast                     at all ranks but the root: the size
+//   gather(v)                 at the root: the sum over all ranks. At other ranks: 0.
+//   scatter(v)                the size of the receive block. With MPI_IN_PLACE: the size of this
+//                             rank's block in the send buffer.
+//   allgather(v), alltoall(v, w)   the sum over the members
+//   reduce                    at the root: the size of `count` elements. At other ranks: 0.
+//   allreduce, scan, exscan   the size of `count` elements; in MPI_Exscan also on rank 0, which
+//                             receives nothing
+//   reduce_scatter(_block)    the size of this rank's receive block
+//   neighbor_...              the sum over the in-neighbours. Places beyond the border of a
+//   Cartesian
+//                             grid do not count, here and in the bytes.
+// The blocks of a persistent collective follow the call that makes its request.
+// The collectives gatherv, scatterv, allgatherv, alltoallv and alltoallw have a block for each
+// member (kRecordBlock), at the ranks that give MPI an array of counts.
+//
 // In an intercommunicator, the members are those of the remote group, but for reduce_scatter and
 // reduce_scatter_block those of the local group. In the group of the root, only the root provides
 // data in bcast and scatter, and nobody in gather and reduce.
@@ -127,11 +145,12 @@ void after_psend(const Call& call, Mode mode, Word request, std::int32_t partiti
 void after_isendrecv(const Call& call, Mode mode, Word request, std::int64_t count, Word datatype,
                      std::int32_t dest, std::int32_t tag, std::int32_t source, std::int32_t recvtag,
                      Word comm) noexcept;
-void after_precv(const Call& call, Mode mode, Word request, std::int32_t source, std::int32_t tag,
+void after_precv(const Call& call, Mode mode, Word request, std::int32_t partitions,
+                 std::int64_t count, Word datatype, std::int32_t source, std::int32_t tag,
                  Word comm) noexcept;
 void before_mrecv(Call& call, Word message) noexcept;
-void after_mrecv(const Call& call, Word status) noexcept;
-void after_imrecv(const Call& call, Word request) noexcept;
+void after_mrecv(const Call& call, std::int64_t count, Word datatype, Word status) noexcept;
+void after_imrecv(const Call& call, std::int64_t count, Word datatype, Word request) noexcept;
 void after_start(const Call& call, Word request) noexcept;
 void after_startall(const Call& call, std::int32_t count, Word array) noexcept;
 
@@ -166,9 +185,11 @@ void after_gatherv(const Call& call, Mode mode, Word request, Word comm, std::in
                    Word sendbuf, std::int64_t sendcount, Word sendtype, Counts recvcounts,
                    Word recvtype) noexcept;
 void after_scatter(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
-                   std::int64_t sendcount, Word sendtype) noexcept;
+                   std::int64_t sendcount, Word sendtype, Word recvbuf, std::int64_t recvcount,
+                   Word recvtype) noexcept;
 void after_scatterv(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
-                    Counts sendcounts, Word sendtype) noexcept;
+                    Counts sendcounts, Word sendtype, Word recvbuf, std::int64_t recvcount,
+                    Word recvtype) noexcept;
 void after_allgather(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
                      std::int64_t sendcount, Word sendtype, std::int64_t recvcount,
                      Word recvtype) noexcept;
@@ -183,18 +204,25 @@ void after_alltoallv(const Call& call, Mode mode, Word request, Word comm, Word 
 void after_alltoallw(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
                      Counts sendcounts, Word sendtypes, Counts recvcounts, Word recvtypes) noexcept;
 void after_reduce_local(const Call& call, std::int64_t count, Word datatype) noexcept;
-void after_reduce_scatter(const Call& call, Mode mode, Word request, Word comm, Counts recvcounts,
-                          Word datatype) noexcept;
-void after_reduce_scatter_block(const Call& call, Mode mode, Word request, Word comm,
-                                std::int64_t recvcount, Word datatype) noexcept;
+void after_reduce_scatter(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
+                          Counts recvcounts, Word datatype, Word operation) noexcept;
+void after_reduce_scatter_block(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
+                                std::int64_t recvcount, Word datatype, Word operation) noexcept;
 void after_neighbor_allgather(const Call& call, Mode mode, Word request, Word comm,
-                              std::int64_t sendcount, Word sendtype) noexcept;
+                              std::int64_t sendcount, Word sendtype, std::int64_t recvcount,
+                              Word recvtype) noexcept;
+void after_neighbor_allgatherv(const Call& call, Mode mode, Word request, Word comm,
+                               std::int64_t sendcount, Word sendtype, Counts recvcounts,
+                               Word recvtype) noexcept;
 void after_neighbor_alltoall(const Call& call, Mode mode, Word request, Word comm,
-                             std::int64_t sendcount, Word sendtype) noexcept;
+                             std::int64_t sendcount, Word sendtype, std::int64_t recvcount,
+                             Word recvtype) noexcept;
 void after_neighbor_alltoallv(const Call& call, Mode mode, Word request, Word comm,
-                              Counts sendcounts, Word sendtype) noexcept;
+                              Counts sendcounts, Word sendtype, Counts recvcounts,
+                              Word recvtype) noexcept;
 void after_neighbor_alltoallw(const Call& call, Mode mode, Word request, Word comm,
-                              Counts sendcounts, Word sendtypes) noexcept;
+                              Counts sendcounts, Word sendtypes, Counts recvcounts,
+                              Word recvtypes) noexcept;
 
 // Communicators. The record has the identity of the communicator that was made, named or freed.
 // These functions are also called for calls without a record (`call.calls` is 0), and while capture

@@ -20,12 +20,13 @@ TrackedRequest* track(Word key, const Members* members, const Meaning& meaning, 
   message_numbers.forget(tracked->posted);  // That of an older request with this handle.
   tracked->members = members;
   tracked->bytes = meaning.bytes;
-  tracked->new_comm = nullptr;
+  tracked->room = meaning.room;
   tracked->comm = meaning.comm;
   tracked->peer = meaning.peer;
   tracked->tag = meaning.tag;
   tracked->kind = kind;
   tracked->active = false;
+  tracked->start_flags = static_cast<std::uint8_t>(meaning.flags >> 8);
   tracked->posted = posted;
   tracked->number = meaning.request;
   requests.publish(tracked, key);
@@ -42,7 +43,8 @@ bool start_one(const Call& call, Word handle, Meaning& meaning) {
   meaning.comm = tracked->comm;
   meaning.peer = tracked->peer;
   meaning.tag = tracked->tag;
-  meaning.flags = kRecordPosts;
+  meaning.room = tracked->room;
+  meaning.flags = static_cast<std::uint16_t>(kRecordPosts | tracked->start_flags << 8);
   if (tracked->kind == RequestKind::kPartitionedReceive) return true;
   if (tracked->kind == RequestKind::kPersistentReceive) {
     tracked->posted = post_receive(meaning);
@@ -94,9 +96,11 @@ void after_psend(const Call& call, Mode mode, Word request, std::int32_t partiti
              RequestKind::kPartitionedSend);
 }
 
-void after_precv(const Call& call, Mode mode, Word request, std::int32_t source, std::int32_t tag,
+void after_precv(const Call& call, Mode mode, Word request, std::int32_t partitions,
+                 std::int64_t count, Word datatype, std::int32_t source, std::int32_t tag,
                  Word comm) noexcept {
-  after_irecv(call, mode, request, source, tag, comm, RequestKind::kPartitionedReceive);
+  after_irecv(call, mode, request, partitions * count, datatype, source, tag, comm,
+              RequestKind::kPartitionedReceive);
 }
 
 // Only the send is tracked, not the receive: in MPICH 4.0.2, the only tested MPI with this call,
@@ -120,11 +124,13 @@ void before_mrecv(Call& call, Word message) noexcept {
   if (handle != 0) call.claimed = requests.claim(handle | kMessageBit, process.many_threads);
 }
 
-void after_mrecv(const Call& call, Word status) noexcept {
+void after_mrecv(const Call& call, std::int64_t count, Word datatype, Word status) noexcept {
   Meaning meaning;
   if (TrackedRequest* const message = call.claimed.tracked) {
     meaning.comm = message->comm;
     if (call.result == 0) {
+      meaning.room = payload(count, datatype);
+      meaning.flags |= kRecordHasBuffer;
       read_tracked(meaning, *message, status);
     } else {
       message_numbers.forget(message->posted);
@@ -134,14 +140,15 @@ void after_mrecv(const Call& call, Word status) noexcept {
   note(call, meaning);
 }
 
-void after_imrecv(const Call& call, Word request) noexcept {
+void after_imrecv(const Call& call, std::int64_t count, Word datatype, Word request) noexcept {
   Meaning meaning;
   if (TrackedRequest* const message = call.claimed.tracked) {
     meaning.comm = message->comm;
     meaning.peer = message->peer;
     meaning.tag = message->tag;
     if (call.result == 0) {
-      meaning.flags = kRecordPosts;
+      meaning.flags = kRecordPosts | kRecordHasBuffer;
+      meaning.room = payload(count, datatype);
       meaning.request = next_number(call);
       track_receive(made_handle(request), meaning, message->members, RequestKind::kReceive,
                     message->posted);

@@ -38,13 +38,21 @@ enum Column : int {
   kNumber,
   kStage,
   kSuccess,
+  kPostedBytes,
+  kReceivedBytes,
+  kAnySource,
+  kAnyTag,
+  kOperation,
+  kInPlace,
+  kCpu,
 };
 
 constexpr const char* kDeclaration =
     "CREATE TABLE event(world INTEGER, rank INTEGER, thread INTEGER, begin_ns INTEGER,"
     " end_ns INTEGER, kind TEXT, function TEXT, peer INTEGER, bytes INTEGER, tag INTEGER,"
     " comm INTEGER, request INTEGER, result INTEGER, calls INTEGER, number INTEGER,"
-    " stage TEXT, success INTEGER)";
+    " stage TEXT, success INTEGER, posted_bytes INTEGER, received_bytes INTEGER,"
+    " any_source INTEGER, any_tag INTEGER, operation TEXT, in_place INTEGER, cpu INTEGER)";
 
 struct Module {
   bool completions;
@@ -274,6 +282,27 @@ void Cursor::column(sqlite3_context* out, int column) {
       return;
     case kSuccess:
       if (const auto success = wire::success_of(event)) sqlite3_result_int(out, *success ? 1 : 0);
+      return;
+    case kPostedBytes:
+      if (const auto posted = wire::posted_bytes_of(event))
+        sqlite3_result_int64(out, to_sqlite(*posted));
+      return;
+    case kReceivedBytes:
+      if (const auto received = wire::received_bytes_of(event))
+        sqlite3_result_int64(out, to_sqlite(*received));
+      return;
+    case kAnySource:
+      return sqlite3_result_int(out, (event.flags & wire::kEventAnySource) != 0 ? 1 : 0);
+    case kAnyTag:
+      return sqlite3_result_int(out, (event.flags & wire::kEventAnyTag) != 0 ? 1 : 0);
+    case kOperation:
+      if (const char* name = wire::operation_name(event))
+        sqlite3_result_text(out, name, -1, SQLITE_STATIC);
+      return;
+    case kInPlace:
+      return sqlite3_result_int(out, (event.flags & wire::kEventInPlace) != 0 ? 1 : 0);
+    case kCpu:
+      if (event.cpu != wire::kNoCpu) sqlite3_result_int(out, event.cpu);
       return;
     default:
       return;

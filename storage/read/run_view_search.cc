@@ -115,6 +115,7 @@ class Search {
   }
 
   bool matches(const wire::Event& event, FunctionKey function) const {
+    if ((event.flags & wire::kEventBlock) != 0) return false;
     const auto is = [](const std::optional<std::int64_t>& wanted, std::int64_t value) {
       return !wanted || *wanted == value;
     };

@@ -37,7 +37,7 @@ SqliteIntake::WindowStatements::WindowStatements(Connection& c)
               " lost_receives = ?11, untracked_receives = ?12, account_wave = ?2,"
               " since_ns = CASE WHEN ?13 > 0 THEN min(coalesce(since_ns, ?13), ?13)"
               " ELSE since_ns END, until_ns = coalesce(nullif(?14, 0), until_ns),"
-              " threads = nullif(max(coalesce(threads, 0), ?15), 0), lost_requests = ?16"
+              " threads = nullif(max(coalesce(threads, 0), ?15), 0), lost_parts = ?16"
               " WHERE id = ?1 AND account_wave < ?2 RETURNING 1"),
       under_way(c,
                 "INSERT INTO call_under_way VALUES(?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET"
@@ -290,7 +290,7 @@ void SqliteIntake::store_account(std::uint64_t wave, const wire::AccountRow& row
   const bool newest = window_.account.first(
       process, wave, row.captured, row.lost, row.windowed, row.events, row.event_calls, row.ended,
       row.lost_messages, row.lost_message_bytes, row.lost_receives, row.untracked_receives,
-      row.since_ns, row.until_ns, row.threads, row.lost_requests);
+      row.since_ns, row.until_ns, row.threads, row.lost_parts);
   if (!newest) return;
   window_.account.reset();
   alerts_.note_account(process, row);

@@ -33,7 +33,6 @@
 namespace xylem::backend {
 namespace {
 
-using capture::RecordKind;
 using testing::HandMadeCall;
 using testing::HandMadeSegment;
 
@@ -93,9 +92,8 @@ class Pen {
     const HandMadeCall all = call(kWaitall, 110, 2'600);
     for (std::size_t i = 0; i < peers.size(); ++i) {
       HandMadeCall one = all;
-      one.kind = RecordKind::kCompletion;
       one.calls = 0;
-      one.flags = capture::kRecordReceive;
+      one.flags = capture::kRecordPart | capture::kRecordReceive;
       one.peer = peers[i];
       one.bytes = bytes;
       one.request = first_request + i;

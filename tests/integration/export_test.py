@@ -104,6 +104,12 @@ class Export(WholeSystemTest):
                                   f" WHERE c.world = e.world AND c.id = e.comm) AND function IN ({names})")
         self.assertGreater(collectives, 0)
         self.assertEqual((records["MPI_COLLECTIVE_BEGIN"], records["MPI_COLLECTIVE_END"]), (collectives, collectives))
+        sizes = re.findall(r"^MPI_COLLECTIVE_END .*Sent: (\d+), Received: (\d+)", printed, re.MULTILINE)
+        self.assertEqual(len(sizes), collectives)
+        for at, column in enumerate(("bytes", "received_bytes")):
+            self.assertEqual(sum(int(size[at]) for size in sizes), store.value(
+                f"SELECT sum({column}) FROM event AS e WHERE (SELECT kind <> 'inter' FROM communicator AS c"
+                f" WHERE c.world = e.world AND c.id = e.comm) AND function IN ({names})"))
         self.check_peers(store, printed)
         definitions = self.printed(folder, "-G")
         self.assertIn("MPI_COMM_WORLD", definitions)

@@ -78,7 +78,7 @@ class RequestsTest(WholeSystemTest):
                 for rank, truth in enumerate(truths):
                     kept = store.value(f"SELECT (SELECT count(*) FROM event WHERE rank = {rank} AND stage = 'start')"
                                        f" + (SELECT count(*) FROM completion WHERE rank = {rank} AND stage IS NOT NULL)")
-                    lost = store.value(f"SELECT coalesce(sum(messages), 0) FROM loss WHERE rank = {rank} AND part IN ('receive', 'request')")
+                    lost = store.value(f"SELECT coalesce(sum(messages), 0) FROM loss WHERE rank = {rank} AND part IN ('receive', 'part')")
                     calls = store.value(f"SELECT coalesce(sum(calls), 0) FROM loss WHERE rank = {rank} AND part = 'ring'")
                     self.assertGreater(lost, 100)
                     # Those that are in no row are lost parts of calls, or calls that are lost themselves.

@@ -111,7 +111,7 @@ inline wire::AccountRow any_account(ByteSource& in) {
   row.lane = Lane{in.number<std::uint32_t>()};
   for (std::uint64_t* counter :
        {&row.captured, &row.lost, &row.windowed, &row.events, &row.event_calls, &row.lost_messages,
-        &row.lost_message_bytes, &row.lost_receives, &row.lost_requests, &row.untracked_receives}) {
+        &row.lost_message_bytes, &row.lost_receives, &row.lost_parts, &row.untracked_receives}) {
     *counter = in.number<std::uint64_t>();
   }
   row.ended = in.coin();

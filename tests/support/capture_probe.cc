@@ -144,24 +144,23 @@ class Watched {
 
   void take(const Record& r, std::uint32_t t, FILE* out, bool print) {
     check(r.function < header_->function_count, "a record's function is in the table");
-    check(r.thread == t, "a record names its ring");
     check(r.end >= r.begin, "a call ends after it begins");
-    check(r.kind == RecordKind::kCompletion ? r.calls == 0 : r.calls >= 1, "calls fit the kind");
+    check(is_part(r) ? r.calls == 0 : r.calls >= 1, "calls fit the kind");
     check(((r.flags & kRecordEstimated) != 0) == (r.calls > 1), "estimated when calls > 1");
     if ((r.flags & (kRecordSend | kRecordReceive)) != 0) check(r.peer >= 0, "payload has a peer");
     const auto limit = static_cast<std::int32_t>(header_->world_size);
     if (header_->state.load() == ProcessState::kRunning) check(r.peer < limit, "peer is in world");
     Seen& seen = seen_[r.function];
     seen.calls += r.calls;
-    seen.records += r.kind == RecordKind::kMpiCall;
-    seen.bytes += r.bytes;
+    seen.records += is_part(r) ? 0 : 1;
+    if ((r.flags & kRecordBlock) == 0) seen.bytes += r.bytes;
     if ((r.flags & kRecordSend) != 0) count(sends_[r.peer], r);
     if ((r.flags & kRecordReceive) != 0) count(receives_[r.peer], r);
     if (!print) return;
     fprintf(out, "record\t%u\t%u\t%s\t%u\t%u\t%d\t%llu\t%d\t%u\t%d\t%u\t%llu\t%llu\t%llu\n",
-            header_->rank, r.thread, header_->functions[r.function].name,
-            static_cast<unsigned>(r.kind), r.flags, r.peer, number(r.bytes), r.tag, r.comm,
-            r.result, r.calls, number(r.begin), number(r.end), number(r.request));
+            header_->rank, t, header_->functions[r.function].name, is_part(r) ? 1u : 0u,
+            static_cast<unsigned>(r.flags), r.peer, number(r.bytes), r.tag, r.comm, result_of(r),
+            static_cast<unsigned>(r.calls), number(r.begin), number(r.end), number(r.request));
   }
 
   unsigned long long over_rings(std::atomic<std::uint64_t> ThreadRing::*counter) {

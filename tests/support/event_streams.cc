@@ -218,6 +218,9 @@ std::vector<Event> random_events(std::size_t count, std::uint64_t seed) {
     fill(event.end_ns);
     fill(event.request);
     fill(event.bytes);
+    fill(event.room);
+    fill(event.cpu);
+    fill(event.operation);
     fill(event.comm);
     fill(event.peer);
     fill(event.tag);

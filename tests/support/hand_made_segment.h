@@ -23,9 +23,8 @@ struct HandMadeCall {
   std::uint64_t bytes = 0;
   std::int32_t peer = capture::kNoPeer;
   std::uint32_t calls = 1;
-  std::uint8_t flags = 0;
+  std::uint16_t flags = 0;  ///< With kRecordPart, `calls` must be 0.
   std::uint64_t request = 0;
-  capture::RecordKind kind = capture::RecordKind::kMpiCall;
   bool is_counted = false;  ///< The call was counted when it began: see HandMadeSegment::begin().
 };
 
@@ -67,7 +66,7 @@ class HandMadeSegment {
     header().state.store(capture::ProcessState::kRunning);
   }
 
-  /// Counts a call and writes its record, or a completion if `kind` says so. If the ring is full,
+  /// Counts a call and writes its record, or a part if `flags` says so. If the ring is full,
   /// counts the call as lost and returns false.
   bool write(std::uint32_t thread, const HandMadeCall& call) {
     capture::ThreadRing& ring = ring_at(thread);
@@ -83,16 +82,15 @@ class HandMadeSegment {
     record = {};
     record.begin = call.begin;
     record.end = call.end;
-    record.request = call.request;
-    record.bytes = call.bytes;
+    record.request = call.request & capture::kMaxRecordBytes;
+    record.bytes = call.bytes & capture::kMaxRecordBytes;
     record.comm = capture::kCommWorld;
     record.peer = call.peer;
     record.tag = capture::kNoTag;
-    record.calls = call.calls;
+    record.calls = call.calls & capture::kMaxRecordCalls;
     record.function = call.function;
-    record.kind = call.kind;
     record.flags = call.flags;
-    record.thread = thread;
+    record.cpu = capture::kNoCpu;
     ring.head.store(head + 1, std::memory_order_release);
     return true;
   }

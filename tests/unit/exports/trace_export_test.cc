@@ -126,18 +126,47 @@ TEST_F(ExportTest, TextHasALineForEachEventAndCompletion) {
   const auto exported = write_text(run(), out);
   ASSERT_TRUE(exported) << exported.error().message;
   const std::string text = out.str();
-  EXPECT_EQ(text.substr(text.find('\n') + 1),
-            "0.000000500 1.200 rank 1 thread 0 MPI_Recv peer=0 bytes=64 tag=7 comm=0 number=0\n"
-            "0.000001000 0.500 rank 0 thread 0 MPI_Send peer=1 bytes=64 tag=7 comm=0 number=0\n"
-            "0.000002001 0.500 rank 0 thread 0 MPI_Send peer=1 bytes=64 tag=7 comm=0 number=1\n"
-            "0.000003000 1.000 rank 1 thread 0 MPI_Waitall comm=0\n"
-            "0.000003000 1.000 rank 1 thread 0 completion of MPI_Waitall peer=0 bytes=64 tag=7"
-            " comm=0 number=1\n"
-            "0.000009000 0.500 rank 0 thread 0 MPI_Bcast peer=0 bytes=8 comm=0\n"
-            "0.000009000 0.500 rank 1 thread 0 MPI_Bcast peer=0 bytes=8 comm=0\n");
+  EXPECT_EQ(
+      text.substr(text.find('\n') + 1),
+      "0.000000500 1.200 rank 1 thread 0 MPI_Recv peer=0 bytes=64 posted=0 tag=7 comm=0 number=0\n"
+      "0.000001000 0.500 rank 0 thread 0 MPI_Send peer=1 bytes=64 tag=7 comm=0 number=0\n"
+      "0.000002001 0.500 rank 0 thread 0 MPI_Send peer=1 bytes=64 tag=7 comm=0 number=1\n"
+      "0.000003000 1.000 rank 1 thread 0 MPI_Waitall comm=0\n"
+      "0.000003000 1.000 rank 1 thread 0 completion of MPI_Waitall peer=0 bytes=64 posted=0"
+      " tag=7 comm=0 number=1\n"
+      "0.000009000 0.500 rank 0 thread 0 MPI_Bcast peer=0 bytes=8 comm=0\n"
+      "0.000009000 0.500 rank 1 thread 0 MPI_Bcast peer=0 bytes=8 comm=0\n");
   EXPECT_EQ(exported->processes, 2u);
   EXPECT_EQ(exported->calls, 6u);
   EXPECT_EQ(exported->completions, 1u);
+}
+
+TEST_F(ExportTest, TextSaysWhatIsPostedAndReceived) {
+  auto post = call(FunctionId{4}, 1000, 1500);
+  post.room = 400;
+  post.flags = wire::kEventPosts | wire::kEventAnySource | wire::kEventAnyTag;
+  post.cpu = 3;
+  auto all = call(FunctionId{4}, 2000, 2500);
+  all.bytes = 8;
+  all.room = 32;
+  all.operation = 3;
+  all.flags = wire::kEventNumbered | wire::kEventInPlace;
+  auto block = call(FunctionId{4}, 2000, 2500);
+  block.kind = wire::kKindCompletion;
+  block.calls = 0;
+  block.peer = 0;
+  block.room = 24;
+  block.flags = wire::kEventBlock;
+  put(chunk_packet(1, 1, 0, {post, all, block}));
+  std::ostringstream out;
+  ASSERT_TRUE(write_text(run(), out));
+  const std::string text = out.str();
+  EXPECT_EQ(
+      text.substr(text.find('\n') + 1),
+      "0.000001000 0.500 process 0 thread 0 function 4 posted=400 comm=0 cpu=3 any_source any_tag\n"
+      "0.000002000 0.500 process 0 thread 0 function 4 bytes=8 received=32 operation=sum comm=0"
+      " number=0 in_place\n"
+      "0.000002000 0.500 process 0 thread 0 block of function 4 peer=0 received=24 comm=0\n");
 }
 
 TEST_F(ExportTest, CsvIsTheTableEvent) {
@@ -147,7 +176,11 @@ TEST_F(ExportTest, CsvIsTheTableEvent) {
   odd.request = ~std::uint64_t{0};
   odd.bytes = ~std::uint64_t{0};
   odd.result = -3;
-  odd.flags = wire::kEventPosts | wire::kEventFindsNothing;
+  odd.flags =
+      wire::kEventPosts | wire::kEventFindsNothing | wire::kEventAnyTag | wire::kEventInPlace;
+  odd.room = ~std::uint64_t{0};
+  odd.operation = 11;
+  odd.cpu = 0xfffe;
   put(chunk_packet(1, 1, 4, {odd}));
   put(chunk_packet(9, 5, 0, {call(FunctionId{77}, 30000, 30001)}));  // Never registered.
   std::ostringstream out;
@@ -157,7 +190,8 @@ TEST_F(ExportTest, CsvIsTheTableEvent) {
   // As a spreadsheet would show the rows of SQL.
   std::string expected =
       "world,rank,thread,begin_ns,end_ns,kind,function,peer,bytes,tag,comm,request,result,calls,"
-      "number,stage,success\n";
+      "number,stage,success,posted_bytes,received_bytes,any_source,any_tag,operation,in_place,"
+      "cpu\n";
   const auto rows = run_->rows("SELECT * FROM event ORDER BY begin_ns, rank");
   ASSERT_TRUE(rows);
   for (const auto& row : *rows) {

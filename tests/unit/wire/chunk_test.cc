@@ -21,7 +21,8 @@ void PrintTo(const Event& e, std::ostream* out) {
   *out << e.begin_ns << ".." << e.end_ns << " function " << raw(e.function) << " kind " << +e.kind
        << " flags " << +e.flags << " thread " << raw(e.thread) << " peer " << e.peer << " bytes "
        << e.bytes << " tag " << e.tag << " comm " << raw(e.comm) << " request " << e.request
-       << " result " << e.result << " calls " << e.calls << " number " << e.number;
+       << " result " << e.result << " calls " << e.calls << " number " << e.number << " room "
+       << e.room << " cpu " << e.cpu << " operation " << +e.operation;
 }
 
 namespace {
@@ -137,7 +138,12 @@ TEST(Chunk, GivesBackEachExtremeOfEachField) {
       with([](Event& e) { e.thread = ThreadIndex{0xffffffff}; }),
       with([](Event& e) { e.function = FunctionId{0xffff}; }),
       with([](Event& e) { e.kind = 0xff; }),
-      with([](Event& e) { e.flags = 0xff; }),
+      with([](Event& e) { e.flags = 0xffff; }),
+      with([](Event& e) { e.room = ~0ULL; }),
+      with([](Event& e) { e.cpu = 0; }),
+      with([](Event& e) { e.cpu = 0xfffe; }),
+      with([](Event& e) { e.operation = 0; }),
+      with([](Event& e) { e.operation = 0xfe; }),
   };
   expect_round_trip(events);
   for (const Event& event : events) expect_round_trip({&event, 1});
@@ -148,20 +154,24 @@ TEST(Chunk, StaysWithinItsBoundWhenNothingRepeats) {
   std::vector<Event> events(kMaxChunkEvents);
   for (Event& event : events) {
     const auto u32 = [&random] { return static_cast<std::uint32_t>(random()); };
-    event = Event{static_cast<Nanos>(random()),
-                  static_cast<Nanos>(random()),
-                  random(),
-                  random(),
-                  CommId{u32()},
-                  static_cast<std::int32_t>(u32()),
-                  static_cast<std::int32_t>(u32()),
-                  static_cast<std::int32_t>(u32()),
-                  u32(),
-                  ThreadIndex{u32()},
-                  u32(),
-                  FunctionId{static_cast<std::uint16_t>(u32())},
-                  static_cast<std::uint8_t>(u32()),
-                  static_cast<std::uint8_t>(u32() | kEventNumbered)};
+    const auto u16 = [&random] { return static_cast<std::uint16_t>(random()); };
+    event = Event{.begin_ns = static_cast<Nanos>(random()),
+                  .end_ns = static_cast<Nanos>(random()),
+                  .request = random(),
+                  .bytes = random(),
+                  .room = random(),
+                  .comm = CommId{u32()},
+                  .peer = static_cast<std::int32_t>(u32()),
+                  .tag = static_cast<std::int32_t>(u32()),
+                  .result = static_cast<std::int32_t>(u32()),
+                  .calls = u32(),
+                  .thread = ThreadIndex{u32()},
+                  .number = u32(),
+                  .function = FunctionId{u16()},
+                  .flags = static_cast<std::uint16_t>(u16() | kEventNumbered),
+                  .cpu = u16(),
+                  .kind = static_cast<std::uint8_t>(u16()),
+                  .operation = static_cast<std::uint8_t>(u16())};
   }
   expect_round_trip(events);
 }
@@ -228,7 +238,9 @@ TEST(Chunk, OfVersionOneHasNoNumbersWhateverItsFlagsSay) {
   event.flags = kEventSend;
   const Bytes newest = encoded({&event, 1});
   Bytes body(body_of(newest).begin(), body_of(newest).end());
-  body.insert(body.end() - 2, std::byte{0});  // No requests, before the two columns of times.
+  body.pop_back();                             // Processors.
+  body.erase(body.end() - 5, body.end() - 3);  // Room and operation, before the index of the shape.
+  body.insert(body.end() - 2, std::byte{0});   // No requests, before the two columns of times.
   Bytes chunk = with_checksum(body);
   chunk[0] = std::byte{1};
   const auto decoded = decode_chunk(chunk);
@@ -483,6 +495,23 @@ std::vector<Event> golden_requests() {
   return events;
 }
 
+/// golden_requests() with what else version 4 has: buffers, wildcards, reductions, blocks,
+/// processors.
+std::vector<Event> golden_rest() {
+  auto events = golden_requests();
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    Event& event = events[i];
+    event.cpu = i < 20 ? kNoCpu : static_cast<std::uint16_t>(i / 90 + 2 * raw(event.thread));
+    if (i % 4 == 1) event.room = event.bytes + 64 * (i % 3);
+    if (i % 6 == 1) event.flags |= kEventAnySource;
+    if (i % 12 == 1) event.flags |= kEventAnyTag;
+    if (i % 8 == 3) event.operation = static_cast<std::uint8_t>(i % 15);
+    if (i % 16 == 3) event.flags |= kEventInPlace;
+    if (i % 25 == 24) event.flags |= kEventBlock;
+  }
+  return events;
+}
+
 void expect_golden(const char* name, const std::vector<Event>& expected) {
   const auto path = std::filesystem::path(XYLEM_GOLDEN_DIR) / name;
   const Bytes chunk = xylem::testing::read_hex(path);
@@ -502,7 +531,7 @@ TEST(GoldenChunk, OfVersionTwoIsReadForEver) {
   expect_golden("chunk-v2.hex", golden_numbered_events());
 }
 
-TEST(GoldenChunk, OfVersionFourIsReadForEver) { expect_golden("chunk-v4.hex", golden_requests()); }
+TEST(GoldenChunk, OfVersionFourIsReadForEver) { expect_golden("chunk-v4.hex", golden_rest()); }
 
 }  // namespace
 }  // namespace xylem::wire

@@ -182,7 +182,7 @@ TEST(ProfileWindow, ComesBackAsItWas) {
   short_of.accounts[0].lost_messages = 3;
   short_of.accounts[0].lost_message_bytes = 4096;
   short_of.accounts[0].lost_receives = 2;
-  short_of.accounts[0].lost_requests = 5;
+  short_of.accounts[0].lost_parts = 5;
   short_of.accounts[0].untracked_receives = 1;
   short_of.accounts[0].silent_since_ns = 7 * kSecond;
   short_of.accounts[0].inside = FunctionId{9};

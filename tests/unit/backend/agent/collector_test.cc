@@ -44,9 +44,8 @@ class CollectorTest : public ::testing::Test {
     call.begin = call_end_ + 100;
     call.end = call_end_ = call.begin + duration;
     process_.write(0, call);
-    call.kind = capture::RecordKind::kCompletion;
     call.calls = 0;
-    call.flags = capture::kRecordReceive;
+    call.flags = capture::kRecordPart | capture::kRecordReceive;
     for (int i = 0; i < completions; ++i) {
       call.peer = i % kPeers;
       process_.write(0, call);
@@ -84,6 +83,21 @@ class CollectorTest : public ::testing::Test {
   HandMadeSegment process_{kRingRecords};
   std::unique_ptr<Collector> collector_;
 };
+
+TEST_F(CollectorTest, AProcessLearnsWhetherTheRunStoresATrace) {
+  EXPECT_EQ(process_.header().is_untraced.load(), 1u);
+  wire::Control control;
+  control.version = 2;
+  control.window_ns = 10 * kSecond;
+  control.enabled = true;
+  control.chunks = true;
+  collector_->configure(LeafId{1}, control);
+  EXPECT_EQ(process_.header().is_untraced.load(), 0u);
+  control.version = 3;
+  control.chunks = false;
+  collector_->configure(LeafId{1}, control);
+  EXPECT_EQ(process_.header().is_untraced.load(), 1u);
+}
 
 TEST_F(CollectorTest, OneDrainReadsAllThatWaitsButTheLastCallsCompletions) {
   for (int i = 0; i < 300; ++i) wait_for_all(12);

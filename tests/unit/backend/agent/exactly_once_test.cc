@@ -63,9 +63,8 @@ void write_some(AgentHost& host, HandMadeSegment& process, Schedule& pick, Writt
     if (!pick.one_in(10)) continue;
     for (std::uint64_t n = pick(4); n > 0; --n) {
       HandMadeCall completion = call;
-      completion.kind = capture::RecordKind::kCompletion;
       completion.calls = 0;
-      completion.flags = capture::kRecordReceive;
+      completion.flags = capture::kRecordPart | capture::kRecordReceive;
       completion.request = ++request;
       if (process.write(thread, completion)) written.requests.insert(request);
     }

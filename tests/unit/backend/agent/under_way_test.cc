@@ -456,9 +456,9 @@ TEST(UnderWay, CompletionsThatAreHeldBackMakeNoWindowAfterWindow) {
   testing::HandMadeCall completion;
   completion.function = 3;
   completion.begin = completion.end = host.ticks();
-  completion.kind = capture::RecordKind::kCompletion;
+  completion.calls = 0;
   completion.peer = 1;
-  completion.flags = capture::kRecordReceive;
+  completion.flags = capture::kRecordPart | capture::kRecordReceive;
   host.process().write(1, completion);
   host.now = began + MomentHost::kMoment + 200 * kMicrosecond;
   std::ignore = host.drain();

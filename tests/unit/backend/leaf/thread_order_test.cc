@@ -7,12 +7,11 @@ namespace {
 
 using Times = std::pair<Nanos, Nanos>;
 
-capture::Record record(std::uint64_t begin, std::uint64_t end,
-                       capture::RecordKind kind = capture::RecordKind::kMpiCall) {
+capture::Record record(std::uint64_t begin, std::uint64_t end, std::uint16_t flags = 0) {
   capture::Record made{};
   made.begin = begin;
   made.end = end;
-  made.kind = kind;
+  made.flags = flags;
   return made;
 }
 
@@ -30,8 +29,7 @@ TEST(ThreadOrder, CompletionsHaveTheTimesOfTheirCall) {
   order.next(record(1, 20), 10, 25);
   order.next(record(18, 30), 18, 30);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(order.next(record(18, 30, capture::RecordKind::kCompletion), 18, 30),
-              (Times{25, 30}));
+    EXPECT_EQ(order.next(record(18, 30, capture::kRecordPart), 18, 30), (Times{25, 30}));
   }
 }
 
@@ -48,7 +46,7 @@ TEST(ThreadOrder, ASuccessorContinuesTheOrder) {
   EXPECT_EQ(order.last_end(), 20);
   EXPECT_FALSE(order.has_ended(10));
   // Further completions of a call whose record the former worker has read.
-  const auto completion = record(10, 20, capture::RecordKind::kCompletion);
+  const auto completion = record(10, 20, capture::kRecordPart);
   EXPECT_EQ(order.next(completion, 10, 20), (Times{10, 20}));
   EXPECT_EQ(order.next(record(18, 30), 18, 30), (Times{20, 30}));
   EXPECT_EQ(order.last_end(), 30);

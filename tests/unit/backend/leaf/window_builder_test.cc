@@ -10,8 +10,6 @@
 namespace xylem::backend {
 namespace {
 
-using capture::RecordKind;
-
 constexpr Nanos kBuiltWindow = 250;
 constexpr LeafId kBuildingLeaf{3};
 
@@ -30,10 +28,9 @@ TimedRecord timed_call(std::uint16_t function, Nanos begin, Nanos end) {
 
 TimedRecord completion(std::uint16_t function, Nanos begin, Nanos end, std::int32_t peer) {
   TimedRecord timed = timed_call(function, begin, end);
-  timed.record.kind = RecordKind::kCompletion;
   timed.record.calls = 0;
   timed.record.peer = peer;
-  timed.record.flags = capture::kRecordReceive;
+  timed.record.flags = capture::kRecordPart | capture::kRecordReceive;
   timed.record.bytes = 8;
   return timed;
 }
@@ -259,17 +256,34 @@ TEST(WindowBuilder, ClearBeginsANewPartOfTheSameSlice) {
   EXPECT_EQ(builder.build().rows.at(0).calls, 1u);
 }
 
+TEST(WindowBuilder, TheBlocksOfACollectiveCountOnlyInItsOwnBytes) {
+  WindowBuilder builder = opened();
+  std::vector<TimedRecord> records = {timed_call(1, 0, 10)};
+  records[0].record.bytes = 48;
+  for (std::int32_t peer = 0; peer < 300; ++peer) {
+    TimedRecord block = completion(1, 0, 10, peer);
+    block.record.flags = capture::kRecordPart | capture::kRecordBlock;
+    records.push_back(block);
+  }
+  EXPECT_EQ(builder.add(Lane{1}, records, true), records.size());
+  const auto window = builder.build();
+  ASSERT_EQ(window.rows.size(), 1u);
+  EXPECT_EQ(window.rows[0].bytes, 48u);
+  EXPECT_EQ(window.rows[0].calls, 1u);
+  EXPECT_TRUE(window.matrix.empty());
+  EXPECT_TRUE(window.waits.empty());
+}
+
 TEST(WindowBuilder, HostileRecordsNeitherOverflowNorReachOutside) {
   WindowBuilder builder = opened();
   TimedRecord wild = timed_call(0xffff, 0, 249);
-  wild.record.calls = 0xffffffff;
-  wild.record.bytes = ~0ull;
+  wild.record.calls = capture::kMaxRecordCalls;
+  wild.record.bytes = capture::kMaxRecordBytes;
   wild.record.peer = 0x7fffffff;
   wild.record.flags = 0xff;
-  wild.record.kind = static_cast<RecordKind>(200);
   builder.add(Lane{1}, std::vector(3, wild), true);
   const auto row = builder.build().rows.at(0);
-  EXPECT_EQ(row.bytes, ~0ull);
+  EXPECT_EQ(row.bytes, 3 * capture::kMaxRecordBytes);
   EXPECT_LT(raw(row.function), capture::kMaxFunctions);
 }
 
@@ -422,7 +436,7 @@ TEST(WindowBuilder, TakesNoFurtherRecordWhenEarlierRowsHaveMadeTheWindowFull) {
   WindowBuilder builder(kBuildingLeaf, WindowBuilder::Overlap::kCountsOnce, 64u << 10);
   builder.open(10'000, kBuiltWindow);
   std::vector<TimedRecord> records(3, timed_call(2, 0, builder.begin_ns() + 1));
-  for (std::uint32_t thread = 0; thread < 3; ++thread) records[thread].record.thread = thread;
+  for (std::uint32_t thread = 0; thread < 3; ++thread) records[thread].thread = ThreadIndex{thread};
   EXPECT_FALSE(builder.is_full());
   EXPECT_EQ(builder.add(Lane{1}, records, true), 1u);
   EXPECT_TRUE(builder.is_full());
@@ -444,7 +458,7 @@ struct Model {
     const capture::Record& record = timed.record;
     Row& row = rows[{lane, record.function}];
     row.bytes += record.bytes;
-    if (record.kind == RecordKind::kMpiCall) {
+    if (!capture::is_part(record)) {
       const auto duration = static_cast<std::uint64_t>(timed.end_ns - timed.begin_ns);
       row.calls += record.calls;
       row.time += duration * record.calls;
@@ -476,16 +490,16 @@ TEST(WindowBuilder, AgreesWithASlowModelWhateverTheBatches) {
         const Nanos begin = now + 50 * 50;  // Room for the calls that a sample may stand for.
         now = begin + random() % 50;
         TimedRecord timed = timed_call(static_cast<std::uint16_t>(random() % 5), begin, now);
-        timed.record.bytes = static_cast<std::uint64_t>(random() % 100);
+        timed.record.bytes = static_cast<std::uint8_t>(random() % 100);
         timed.record.peer = random() % 4 - 1;
         if (random() % 4 == 0) timed.record.flags = capture::kRecordSend;
-        if (random() % 10 == 0) timed.record.calls = 1 + static_cast<std::uint32_t>(random() % 50);
+        if (random() % 10 == 0) timed.record.calls = static_cast<std::uint8_t>(1 + random() % 50);
         records.push_back(timed);
         if (random() % 10 != 0) continue;
         const auto group = static_cast<std::uint64_t>(1 + random() % 5);
         for (std::uint64_t i = 0; i < group; ++i)
-          records.push_back(completion(timed.record.function, timed.begin_ns, timed.end_ns,
-                                       static_cast<std::int32_t>(i)));
+          records.push_back(completion(static_cast<std::uint16_t>(timed.record.function),
+                                       timed.begin_ns, timed.end_ns, static_cast<std::int32_t>(i)));
         const auto duration = static_cast<std::uint64_t>(timed.end_ns - timed.begin_ns);
         expected_wait += duration / group * group;
       }

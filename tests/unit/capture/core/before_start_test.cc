@@ -68,6 +68,29 @@ TEST_F(BeforeTheStartDeathTest, ACallThatAToolPassesOnIsCountedOnce) {
   EXPECT_EXIT(::_exit(counts_a_tools_early_calls_once() ? 0 : 1), ::testing::ExitedWithCode(0), "");
 }
 
+bool records_many_early_calls() {
+  const AgentFolder agent(own_run());
+  constexpr std::uint64_t kCalls = 2 * kMaxRecordCalls + 7;
+  for (std::uint64_t i = 0; i < kCalls; ++i) MPI_Wtime();
+  start_mpi();
+  std::uint64_t records = 0, calls = 0;
+  for (std::uint32_t r = 0; r < process.segment->threads.load(); ++r) {
+    const ThreadRing& ring = *process.threads[r].ring;
+    for (std::uint64_t at = 0; at < ring.head.load(); ++at) {
+      const Record& record = process.threads[r].records[slot_of(ring, at, ring.limit.load())];
+      if (record.function != kMPI_Wtime) continue;
+      ++records;
+      calls += record.calls;
+    }
+  }
+  return is_so(calls_of(kMPI_Wtime) == kCalls, "all calls are counted") &&
+         is_so(calls == kCalls, "the records stand for all of them") &&
+         is_so(records == 3, "a record stands for as many as it can");
+}
+TEST_F(BeforeTheStartDeathTest, MoreCallsThanARecordCanStandForHaveSeveral) {
+  EXPECT_EXIT(::_exit(records_many_early_calls() ? 0 : 1), ::testing::ExitedWithCode(0), "");
+}
+
 bool counts_early_calls_of_callbacks() {
   const AgentFolder agent(own_run());
   stub_tool_callback = [] { MPI_Wtime(); };

@@ -55,6 +55,12 @@ TEST_F(Sampling, ALaterPartChangesWhatStandsBefore) {
   EXPECT_EQ(every(kMPI_Iprobe), kDefaultSampling);
 }
 
+TEST_F(Sampling, ARecordCanStandForAllCallsOfASample) {
+  EXPECT_EQ(set("MPI_Test=65535"), "");
+  EXPECT_EQ(every(kMPI_Test), kMaxRecordCalls);
+  EXPECT_EQ(set("MPI_Test=65536"), "MPI_Test=65536");
+}
+
 TEST_F(Sampling, NamesThePartThatSaysNothingAndKeepsTheOthers) {
   EXPECT_EQ(set("MPI_Send=4,MPI_Sendd=5,MPI_Recv=6"), "MPI_Sendd=5,MPI_Recv=6");
   EXPECT_EQ(every(kMPI_Send), 4u);

@@ -118,14 +118,13 @@ class Reader {
       const Record* const records = process.threads[r].records;
       const std::uint32_t limit = ring.limit.load(std::memory_order_relaxed);
       ASSERT_LE(head - tail, limit);
-      for (; tail != head; ++tail) take(records[slot_of(ring, tail, limit)], r);
+      for (; tail != head; ++tail) take(records[slot_of(ring, tail, limit)]);
       ring.tail.store(tail, std::memory_order_release);
     }
   }
 
-  void take(const Record& record, std::uint32_t ring) {
+  void take(const Record& record) {
     ASSERT_LT(record.function, kFunctionCount);
-    EXPECT_EQ(record.thread, ring);
     EXPECT_LE(record.begin, record.end);
     if (record.calls != 0) seen_.calls[record.function] += record.calls;
     if ((record.flags & kRecordSend) != 0) seen_.send(record.peer, record.bytes);

@@ -172,7 +172,7 @@ TEST_F(SqliteStoreTest, TellsMessagesThatMetAFullRingAndWhoseMatrixIsShortOfThem
   window.accounts[1].lost_messages = 3;  // Lost with completions: no call is lost.
   window.accounts[1].lost_message_bytes = 24;
   window.accounts[1].lost_receives = 2;
-  window.accounts[1].lost_requests = 7;
+  window.accounts[1].lost_parts = 7;
   window.accounts[1].untracked_receives = 1;
   ASSERT_TRUE(store->put(window_packet(0, IntervalSet::of(7), window)));
   ASSERT_TRUE(store->commit());
@@ -183,8 +183,8 @@ TEST_F(SqliteStoreTest, TellsMessagesThatMetAFullRingAndWhoseMatrixIsShortOfThem
                 " WHERE part = 'message'"),
             "1 3 24");
   EXPECT_EQ(ask(path_, "SELECT group_concat(messages) FROM loss WHERE part = 'receive'"), "2,1");
-  EXPECT_EQ(ask(path_, "SELECT messages || ' ' || reason FROM loss WHERE part = 'request'"),
-            "7 started or completed while the ring was full: completion is short of them");
+  EXPECT_EQ(ask(path_, "SELECT messages || ' ' || reason FROM loss WHERE part = 'part'"),
+            "7 not recorded, because the ring was full: completion is short of them");
   EXPECT_EQ(ask(path_, "SELECT min(complete) FROM account"), "1");
 }
 

@@ -1,6 +1,24 @@
 #include "storage/read/matched_events.h"
 
 namespace xylem::storage {
+namespace {
+
+bool is_of_interest(const wire::Event& event, CallRole role) {
+  constexpr std::uint16_t kFlags = wire::kEventSend | wire::kEventReceive | wire::kEventNumbered |
+                                   wire::kEventPosts | wire::kEventCompletes |
+                                   wire::kEventCollective;
+  return (event.flags & kFlags) != 0 || may_wait(role) || role == CallRole::kPost ||
+         role == CallRole::kFree;
+}
+
+}  // namespace
+
+EventQuery events_of_interest() {
+  EventQuery query;
+  query.only_ranks = true;
+  query.takes = is_of_interest;
+  return query;
+}
 
 MatchedEvents::MatchedEvents(EventReader& reader, MessageSink& sink)
     : reader_(reader), matcher_(sink) {

@@ -12,6 +12,10 @@ namespace xylem::storage {
 /// After this number of events, an analysis lets all processes promise their horizon.
 constexpr std::uint64_t kEventsOfPromise = 1u << 16;
 
+/// The events of ranks that are messages or collectives, start or complete an operation, or may
+/// wait.
+EventQuery events_of_interest();
+
 /// A stream that also goes through a MessageMatcher. A message is paired when its second half has
 /// been read, or later. The memory is that of the reader, and of the messages in flight. Borrows
 /// both. Not thread-safe.

@@ -20,6 +20,7 @@
 #include "base/utf8.h"
 #include "storage/read/event_reader.h"
 #include "storage/read/event_table_internal.h"
+#include "storage/read/matching_tables_internal.h"
 #include "storage/read/wait_tables_internal.h"
 #include "storage/schema_internal.h"
 #include "storage/sqlite_internal.h"
@@ -221,6 +222,9 @@ Result<void> SqliteRunFile::connect() {
     return unexpected(sqlite_error(database, code, path_));
   }
   if (const int code = register_wait_tables(database, waits_); code != SQLITE_OK) {
+    return unexpected(sqlite_error(database, code, path_));
+  }
+  if (const int code = register_matching_tables(database); code != SQLITE_OK) {
     return unexpected(sqlite_error(database, code, path_));
   }
   sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);

@@ -19,27 +19,12 @@
 namespace xylem::storage {
 namespace {
 
-/// Events that are messages, collectives, start or complete an operation, or may wait.
-bool matters(const wire::Event& event, CallRole role) {
-  constexpr std::uint8_t kMatters = wire::kEventSend | wire::kEventReceive | wire::kEventNumbered |
-                                    wire::kEventPosts | wire::kEventCompletes;
-  return (event.flags & kMatters) != 0 || may_wait(role) || role == CallRole::kPost ||
-         role == CallRole::kFree;
-}
-
-EventQuery all_that_matter() {
-  EventQuery query;
-  query.only_ranks = true;
-  query.takes = matters;
-  return query;
-}
-
 // ---- message ----
 
 class MessageRows final : public RowSource, MessageSink {
  public:
   explicit MessageRows(Connection& connection)
-      : connection_(connection), stream_(connection, all_that_matter()) {}
+      : connection_(connection), stream_(connection, events_of_interest()) {}
 
   bool next() override {
     if (has_row_) rows_.pop_front();
@@ -115,7 +100,7 @@ class MessageTable final : public RowTable {
 // ---- wait_state and wait_coverage ----
 
 WaitStates analyse(Connection& connection) {
-  EventReader stream(connection, all_that_matter());
+  EventReader stream(connection, events_of_interest());
   WaitAnalysis analysis({stream.functions().begin(), stream.functions().end()});
   for (const EventReader::Process& process : stream.processes()) {
     const ProcessIndex index = analysis.add_process(*process.world, *process.rank);

@@ -59,6 +59,8 @@ class Applications(WholeSystemTest):
         self.assertEqual(without_figures(watched.stdout), without_figures(plain.stdout))
         self.assert_complete(store, 4)
         self.assertGreater(self.assert_operations_complete(store), 1000)
+        # Each message and each collective is matched once.
+        self.assertEqual([dict(row) for row in store.rows("SELECT * FROM unmatched")], [])
 
     @unittest.skipUnless(shutil.which("hpcc"), "hpcc is not installed")
     def test_hpl(self):
@@ -73,6 +75,8 @@ class Applications(WholeSystemTest):
         self.assertIn("Success=1", report)
         self.assert_complete(store, 4)
         self.assertGreater(self.assert_operations_complete(store), 1000)
+        # Each message and each collective is matched once.
+        self.assertEqual([dict(row) for row in store.rows("SELECT * FROM unmatched")], [])
 
 
 if __name__ == "__main__":

@@ -37,6 +37,8 @@ Questions to begin with:
 
   -- Is anything missing?
   SELECT * FROM account WHERE NOT complete OR lost > 0;
+  -- Is the trace whole (--detail trace)?
+  SELECT * FROM unmatched;
   -- Where does the time go?
   SELECT function, sum(calls) AS calls, sum(time_ns)/1e6 AS ms
     FROM function_total GROUP BY function ORDER BY ms DESC LIMIT 10;
@@ -226,7 +228,8 @@ int print_schema(storage::RunFile& run, std::ostream& out, std::ostream& err) {
   const auto rows = run.rows(
       "SELECT s.type, s.name, group_concat(c.name, ', ') FROM (SELECT type, name FROM sqlite_schema"
       " WHERE type IN ('table', 'view') UNION ALL VALUES('view', 'event'), ('view', 'completion'),"
-      " ('view', 'message'), ('view', 'wait_state'), ('view', 'wait_coverage'))"
+      " ('view', 'message'), ('view', 'collective'), ('view', 'unmatched'), ('view', 'wait_state'),"
+      " ('view', 'wait_coverage'))"
       " s, pragma_table_info(s.name) c GROUP BY s.type, s.name ORDER BY s.type = 'table', s.name");
   if (!rows) return fail(err, rows.error().message, kExitFailure);
   std::string type;

@@ -183,6 +183,7 @@ class Environment(WholeSystemTest):
 
     def test_is_left_though_nothing_serves_any_more(self):
         script = (f"eval \"$({XYLEM} serve --store served.db)\"\nkill -KILL $XYLEM_SERVE_PID\n"
+                  "while kill -0 $XYLEM_SERVE_PID 2>/dev/null; do :; done\n"
                   f"eval \"$({XYLEM} serve --stop)\"\nenv")
         done = subprocess.run(["bash", "-c", script], env=environment(), cwd=self.folder, capture_output=True, text=True,
                               timeout=DEADLINE)

@@ -613,7 +613,9 @@ TEST_F(Answers, QueryPrintsTablesAndQuestionsThatWork) {
   EXPECT_THAT(
       out.str(),
       HasSubstr("  event(world, rank, thread, begin_ns, end_ns, kind, function, "
-                "peer, bytes, tag, comm, request, result, calls, number, stage, success)\n"));
+                "peer, bytes, tag, comm, request, result, calls, number, stage, success, "
+                "posted_bytes, received_bytes, any_source, any_tag, operation, in_place, cpu)\n"));
+  EXPECT_THAT(out.str(), HasSubstr("  unmatched(world, rank, kind, count, reason)\n"));
   EXPECT_THAT(out.str(), HasSubstr("  wait_state(world, rank, cause_rank, kind, function, time_ns,"
                                    " calls, root_rank)\n"));
   const std::string questions = out.str().substr(out.str().find("  -- Is anything missing?"));

@@ -126,16 +126,15 @@ TEST_F(ExportTest, TextHasALineForEachEventAndCompletion) {
   const auto exported = write_text(run(), out);
   ASSERT_TRUE(exported) << exported.error().message;
   const std::string text = out.str();
-  EXPECT_EQ(
-      text.substr(text.find('\n') + 1),
-      "0.000000500 1.200 rank 1 thread 0 MPI_Recv peer=0 bytes=64 posted=0 tag=7 comm=0 number=0\n"
-      "0.000001000 0.500 rank 0 thread 0 MPI_Send peer=1 bytes=64 tag=7 comm=0 number=0\n"
-      "0.000002001 0.500 rank 0 thread 0 MPI_Send peer=1 bytes=64 tag=7 comm=0 number=1\n"
-      "0.000003000 1.000 rank 1 thread 0 MPI_Waitall comm=0\n"
-      "0.000003000 1.000 rank 1 thread 0 completion of MPI_Waitall peer=0 bytes=64 posted=0"
-      " tag=7 comm=0 number=1\n"
-      "0.000009000 0.500 rank 0 thread 0 MPI_Bcast peer=0 bytes=8 comm=0\n"
-      "0.000009000 0.500 rank 1 thread 0 MPI_Bcast peer=0 bytes=8 comm=0\n");
+  EXPECT_EQ(text.substr(text.find('\n') + 1),
+            "0.000000500 1.200 rank 1 thread 0 MPI_Recv peer=0 bytes=64 tag=7 comm=0 number=0\n"
+            "0.000001000 0.500 rank 0 thread 0 MPI_Send peer=1 bytes=64 tag=7 comm=0 number=0\n"
+            "0.000002001 0.500 rank 0 thread 0 MPI_Send peer=1 bytes=64 tag=7 comm=0 number=1\n"
+            "0.000003000 1.000 rank 1 thread 0 MPI_Waitall comm=0\n"
+            "0.000003000 1.000 rank 1 thread 0 completion of MPI_Waitall peer=0 bytes=64"
+            " tag=7 comm=0 number=1\n"
+            "0.000009000 0.500 rank 0 thread 0 MPI_Bcast peer=0 bytes=8 comm=0\n"
+            "0.000009000 0.500 rank 1 thread 0 MPI_Bcast peer=0 bytes=8 comm=0\n");
   EXPECT_EQ(exported->processes, 2u);
   EXPECT_EQ(exported->calls, 6u);
   EXPECT_EQ(exported->completions, 1u);
@@ -144,13 +143,14 @@ TEST_F(ExportTest, TextHasALineForEachEventAndCompletion) {
 TEST_F(ExportTest, TextSaysWhatIsPostedAndReceived) {
   auto post = call(FunctionId{4}, 1000, 1500);
   post.room = 400;
-  post.flags = wire::kEventPosts | wire::kEventAnySource | wire::kEventAnyTag;
+  post.flags =
+      wire::kEventPosts | wire::kEventHasBuffer | wire::kEventAnySource | wire::kEventAnyTag;
   post.cpu = 3;
   auto all = call(FunctionId{4}, 2000, 2500);
   all.bytes = 8;
   all.room = 32;
   all.operation = 3;
-  all.flags = wire::kEventNumbered | wire::kEventInPlace;
+  all.flags = wire::kEventNumbered | wire::kEventCollective | wire::kEventInPlace;
   auto block = call(FunctionId{4}, 2000, 2500);
   block.kind = wire::kKindCompletion;
   block.calls = 0;
@@ -176,8 +176,7 @@ TEST_F(ExportTest, CsvIsTheTableEvent) {
   odd.request = ~std::uint64_t{0};
   odd.bytes = ~std::uint64_t{0};
   odd.result = -3;
-  odd.flags =
-      wire::kEventPosts | wire::kEventFindsNothing | wire::kEventAnyTag | wire::kEventInPlace;
+  odd.flags = static_cast<std::uint16_t>(~wire::kEventNumbered);
   odd.room = ~std::uint64_t{0};
   odd.operation = 11;
   odd.cpu = 0xfffe;

@@ -98,9 +98,8 @@ class Collectives {
   void drop_newest() { rows_.erase(newest_); }
 
   static std::int64_t distinct(std::vector<Rank> ranks) {
-    std::ranges::sort(ranks);
-    const auto repeated = std::ranges::unique(ranks);
-    return static_cast<std::int64_t>(ranks.size() - repeated.size());
+    std::sort(ranks.begin(), ranks.end());
+    return std::unique(ranks.begin(), ranks.end()) - ranks.begin();
   }
 
   std::optional<std::int64_t> members(const Key& key) const {

@@ -168,4 +168,12 @@ void Statement::bind(int index, const T& value, sqlite3_destructor_type lifetime
   }
 }
 
+/// Whether a query has a row. False also if the connection fails.
+inline bool has_row(Connection& connection, const std::string& sql) {
+  Statement row(connection, sql);
+  const bool found = row.first();
+  row.reset();
+  return found;
+}
+
 }  // namespace xylem::storage

@@ -140,6 +140,7 @@ void after_gatherv(const Call& call, Mode mode, Word request, Word comm, std::in
                    Word sendbuf, std::int64_t sendcount, Word sendtype, Counts recvcounts,
                    Word recvtype) noexcept {
   Meaning meaning;
+  const Blocks received(recvcounts, recvtype);
   const Group group(call, comm, meaning, root);
   const bool is_root = group.known() && group.is_root(root);
   if (group.known()) {
@@ -147,12 +148,11 @@ void after_gatherv(const Call& call, Mode mode, Word request, Word comm, std::in
       meaning.bytes = is_root && in_place(sendbuf) ? payload(recvcounts[group.rank()], recvtype)
                                                    : payload(sendcount, sendtype);
     }
-    if (is_root) meaning.room = Blocks(recvcounts, recvtype).sum_of(group.size());
+    if (is_root) meaning.room = received.sum_of(group.size());
     mark_in_place(meaning, sendbuf);
   }
   finish_collective(call, mode, request, group, meaning);
   if (!is_root) return;
-  const Blocks received(recvcounts, recvtype);
   note_blocks(call, group, nullptr, &received, group.size());
 }
 
@@ -176,10 +176,11 @@ void after_scatterv(const Call& call, Mode mode, Word request, Word comm, std::i
                     Counts sendcounts, Word sendtype, Word recvbuf, std::int64_t recvcount,
                     Word recvtype) noexcept {
   Meaning meaning;
+  const Blocks sent(sendcounts, sendtype);
   const Group group(call, comm, meaning, root);
   const bool is_root = group.known() && group.is_root(root);
   if (group.known()) {
-    if (is_root) meaning.bytes = Blocks(sendcounts, sendtype).sum_of(group.size());
+    if (is_root) meaning.bytes = sent.sum_of(group.size());
     if (group.faces(root)) {
       meaning.room = is_root && in_place(recvbuf) ? payload(sendcounts[group.rank()], sendtype)
                                                   : payload(recvcount, recvtype);
@@ -188,7 +189,6 @@ void after_scatterv(const Call& call, Mode mode, Word request, Word comm, std::i
   }
   finish_collective(call, mode, request, group, meaning);
   if (!is_root) return;
-  const Blocks sent(sendcounts, sendtype);
   note_blocks(call, group, &sent, nullptr, group.size());
 }
 
@@ -209,16 +209,16 @@ void after_allgatherv(const Call& call, Mode mode, Word request, Word comm, Word
                       std::int64_t sendcount, Word sendtype, Counts recvcounts,
                       Word recvtype) noexcept {
   Meaning meaning;
+  const Blocks received(recvcounts, recvtype);
   const Group group(call, comm, meaning);
   if (group.known()) {
     meaning.bytes = in_place(sendbuf) ? payload(recvcounts[group.rank()], recvtype)
                                       : payload(sendcount, sendtype);
-    meaning.room = Blocks(recvcounts, recvtype).sum_of(group.size());
+    meaning.room = received.sum_of(group.size());
     mark_in_place(meaning, sendbuf);
   }
   finish_collective(call, mode, request, group, meaning);
   if (!group.known()) return;
-  const Blocks received(recvcounts, recvtype);
   note_blocks(call, group, nullptr, &received, group.size());
 }
 

@@ -132,9 +132,8 @@ struct EventReader::State {
 
 void EventReader::State::read_processes() {
   // Files before schema 17 do not count threads.
-  Statement column(connection, "SELECT 1 FROM pragma_table_info('process') WHERE name = 'threads'");
-  const bool counts_threads = column.first();
-  column.reset();
+  const bool counts_threads =
+      has_row(connection, "SELECT 1 FROM pragma_table_info('process') WHERE name = 'threads'");
   std::string sql = "SELECT p.id, p.leaf, p.world, p.rank, h.name, p.pid, ";
   sql += counts_threads ? "p.threads" : "NULL";
   sql +=

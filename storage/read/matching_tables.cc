@@ -17,17 +17,6 @@
 namespace xylem::storage {
 namespace {
 
-bool has(Connection& connection, const std::string& sql) {
-  Statement row(connection, sql);
-  const bool found = row.first();
-  row.reset();
-  return found;
-}
-
-void put_text(sqlite3_context* out, std::string_view text) {
-  sqlite3_result_text(out, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
-}
-
 /// A call of a collective that has succeeded, or the start of a persistent one.
 bool is_collective_call(const wire::Event& event, const WaitFunction& function) {
   constexpr std::uint16_t kOthers = wire::kEventSend | wire::kEventReceive | wire::kEventBlock |
@@ -66,7 +55,8 @@ class Collectives {
     for (bool more = worlds.first(); more; more = worlds.next())
       members_[{world_of(worlds.integer(0)), wire::kCommWorld}] = worlds.integer(1);
     // Files before schema 19 do not know members.
-    if (!has(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'communicator_member'")) return;
+    if (!has_row(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'communicator_member'"))
+      return;
     Statement members(connection,
                       "SELECT world, id, count(*) FROM communicator_member GROUP BY world, id");
     for (bool more = members.first(); more; more = members.next()) {
@@ -80,8 +70,9 @@ class Collectives {
     if (function.ends_with("_c")) function.remove_suffix(2);
     Key key{world, event.comm, event.number, function, std::nullopt};
     if (event.comm == wire::kCommSelf) key.alone = rank;
-    Row& row = rows_[key];
-    const bool is_first = row.ranks.empty();
+    bool is_first = false;
+    std::tie(newest_, is_first) = rows_.try_emplace(key);
+    Row& row = newest_->second;
     row.ranks.push_back(rank);
     row.first_ns = is_first ? event.begin_ns : std::min(row.first_ns, event.begin_ns);
     row.last_ns = is_first ? event.end_ns : std::max(row.last_ns, event.end_ns);
@@ -89,7 +80,6 @@ class Collectives {
     row.received_bytes += event.room;
     if (event.peer != wire::kNoPeer) row.root = event.peer;
     if (const char* name = wire::operation_name(event)) row.operation = name;
-    newest_ = rows_.find(key);
     const auto expected = members(key);
     return expected && *expected == static_cast<std::int64_t>(row.ranks.size()) &&
            *expected == distinct(row.ranks);
@@ -255,8 +245,8 @@ class UnmatchedRows final : public RowSource, MessageSink {
   // Adds what the account of each process and the file know to be missing.
   void count_missing() {
     const auto column = [&](const std::string& name) {
-      return has(connection_,
-                 "SELECT 1 FROM pragma_table_info('process') WHERE name = '" + name + "'")
+      return has_row(connection_,
+                     "SELECT 1 FROM pragma_table_info('process') WHERE name = '" + name + "'")
                  ? "p." + name
                  : std::string("0");
     };
@@ -285,7 +275,7 @@ class UnmatchedRows final : public RowSource, MessageSink {
       add("receive", rows.integer(8), "there was no room for their records");
       add("rank", rows.integer(9), "its host was lost");
     }
-    if (!has(connection_, "SELECT 1 FROM sqlite_schema WHERE name = 'unwatched_rank'")) return;
+    if (!has_row(connection_, "SELECT 1 FROM sqlite_schema WHERE name = 'unwatched_rank'")) return;
     Statement unwatched(connection_,
                         "SELECT world, rank FROM unwatched_rank WHERE world IS NOT NULL");
     for (bool more = unwatched.first(); more; more = unwatched.next()) {

@@ -4,6 +4,7 @@
 // them.
 
 #include <memory>
+#include <string_view>
 
 #include "storage/sqlite_internal.h"
 
@@ -20,6 +21,11 @@ class RowSource {
   /// The value of a column of this row, see sqlite3_result_int64(). Nothing: NULL.
   virtual void column(sqlite3_context* out, int column) = 0;
 };
+
+/// Makes a copy of `text` the value of the column.
+inline void put_text(sqlite3_context* out, std::string_view text) {
+  sqlite3_result_text(out, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+}
 
 /// Begins the rows of a query. Shared by all queries of a connection. SQLite calls it on the thread
 /// that runs the query. A connection is used by one thread at a time, so it need not be

@@ -129,10 +129,6 @@ WaitStates analyse(Connection& connection) {
   return analysis.finish();
 }
 
-void put_text(sqlite3_context* out, std::string_view text) {
-  sqlite3_result_text(out, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
-}
-
 class WaitStateRows final : public RowSource {
  public:
   explicit WaitStateRows(std::shared_ptr<const WaitStates> states) : states_(std::move(states)) {}

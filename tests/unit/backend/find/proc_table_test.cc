@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "backend/agent/quiet_segment.h"
 #include "backend/agent/segment.h"
@@ -27,6 +28,17 @@ namespace {
 
 using namespace std::string_literals;
 
+/// Waits until a file of a process in /proc is not empty. posix_spawn returns a moment earlier: when
+/// the child has left the parent's memory.
+void wait_for_content(pid_t pid, const std::string& file) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/" + file;
+  const Nanos deadline = monotonic_now() + 10 * kSecond;
+  while (std::ifstream(path).peek() == std::ifstream::traits_type::eof()) {
+    ASSERT_LT(monotonic_now(), deadline) << path << " stays empty";
+    std::this_thread::yield();
+  }
+}
+
 /// A child that sleeps under the environment that it is given.
 class Sleeper {
  public:
@@ -35,7 +47,7 @@ class Sleeper {
     const auto argv = argv_of(words);
     const auto envp = argv_of(variables);
     EXPECT_EQ(::posix_spawnp(&pid_, "sleep", nullptr, nullptr, argv.data(), envp.data()), 0);
-    // posix_spawn returns when the child has become the other program.
+    wait_for_content(pid_, variables.empty() ? "cmdline" : "environ");
   }
   ~Sleeper() { end(); }
 

@@ -34,6 +34,11 @@ enum class CommId : std::uint32_t {};
 /// When it has ended, another thread may get its index. An event source chooses its own indices.
 enum class ThreadIndex : std::uint32_t {};
 
+/// A place in a program or library that calls MPI. It is a hash of the file's build id, or of its
+/// path if it has none, and of the place in the file. So it is the same in all processes. Two
+/// places have the same id only by chance. 0 means that it is not known.
+enum class CallSiteId : std::uint64_t {};
+
 constexpr NodeId kFrontEndNode{0};
 constexpr Lane kLeafLane{0};
 

@@ -34,6 +34,7 @@
 #include "net/runtime.h"
 #include "storage/write/recorder.h"
 #include "storage/write/run_record.h"
+#include "storage/write/source_lines.h"
 
 namespace xylem {
 namespace {
@@ -80,6 +81,18 @@ net::RuntimeOptions network_options(const launch::Setup& setup, const RunOptions
   options.listening = std::move(listening);
   options.reachable_hosts = setup.reachable_hosts;
   return options;
+}
+
+// Without lines the run is whole. `xylem lines` finds them later.
+void find_source_lines(const std::string& store) {
+  const auto found = storage::resolve_call_sites(store);
+  if (!found) {
+    log(Level::kWarn, "the source lines of calls are not stored", {{"why", found.error().message}});
+    return;
+  }
+  for (const auto& [object, why] : found->unusable) {
+    log(Level::kInfo, "no source lines of a program or library", {{"file", object}, {"why", why}});
+  }
 }
 
 int fail(int control_fd, const Error& error) {
@@ -133,6 +146,7 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   recorder->reset();
   const frontend::SessionOutcome& outcome = session.outcome();
   const bool keeps_old = record->end(!outcome.abandoned, outcome.holds_something);
+  if (!keeps_old && outcome.holds_something) find_source_lines(setup->store);
   const std::vector<std::string> environment = launch::current_environment();
   if (setup->counts_calls && !plan->quiet && !outcome.abandoned) {
     print_account_line(outcome, setup->store, keeps_old,

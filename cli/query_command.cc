@@ -42,6 +42,10 @@ Questions to begin with:
   -- Where does the time go?
   SELECT function, sum(calls) AS calls, sum(time_ns)/1e6 AS ms
     FROM function_total GROUP BY function ORDER BY ms DESC LIMIT 10;
+  -- Which lines of the program call MPI for the longest time (--detail trace)?
+  SELECT file, line, t.function, sum(calls) AS calls, sum(time_ns)/1e6 AS ms
+    FROM callsite_total t LEFT JOIN callsite c ON c.id = t.callsite
+    GROUP BY t.callsite, t.function ORDER BY ms DESC LIMIT 10;
   -- Who sends most to whom?
   SELECT source, destination, bytes, messages FROM comm_matrix ORDER BY bytes DESC LIMIT 10;
   -- Who waits for whom?
@@ -228,8 +232,8 @@ int print_schema(storage::RunFile& run, std::ostream& out, std::ostream& err) {
   const auto rows = run.rows(
       "SELECT s.type, s.name, group_concat(c.name, ', ') FROM (SELECT type, name FROM sqlite_schema"
       " WHERE type IN ('table', 'view') UNION ALL VALUES('view', 'event'), ('view', 'completion'),"
-      " ('view', 'message'), ('view', 'collective'), ('view', 'unmatched'), ('view', 'wait_state'),"
-      " ('view', 'wait_coverage'))"
+      " ('view', 'callsite_total'), ('view', 'message'), ('view', 'collective'),"
+      " ('view', 'unmatched'), ('view', 'wait_state'), ('view', 'wait_coverage'))"
       " s, pragma_table_info(s.name) c GROUP BY s.type, s.name ORDER BY s.type = 'table', s.name");
   if (!rows) return fail(err, rows.error().message, kExitFailure);
   std::string type;

@@ -60,7 +60,8 @@ void write_fields(const wire::Event& event, TextPieces& out) {
   if (const auto success = wire::success_of(event)) out.add(*success ? " success" : " nothing");
 }
 
-void write_csv_fields(const wire::Event& event, const std::string& function, TextPieces& out) {
+void write_csv_fields(const wire::Event& event, const std::string& function,
+                      std::optional<std::int64_t> call_site, TextPieces& out) {
   constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   out.number(raw(event.thread)).add(",").number(event.begin_ns).add(",").number(event.end_ns);
   out.add(",").add(wire::event_kind_name(event)).add(",").add(function).add(",");
@@ -90,6 +91,8 @@ void write_csv_fields(const wire::Event& event, const std::string& function, Tex
   flag(wire::kEventInPlace);
   out.add(",");
   if (event.cpu != wire::kNoCpu) out.number(event.cpu);
+  out.add(",");
+  if (call_site) out.number(*call_site);
 }
 
 /// Calls `write` with each event, until it returns false.
@@ -134,6 +137,7 @@ Result<Exported> write_text(storage::RunFile& run, std::ostream& out) {
     if (event.kind == wire::kKindCompletion) text.add(wire::event_kind_name(event)).add(" of ");
     text.add(functions.of(reader, item));
     write_fields(event, text);
+    if (const auto site = reader.call_site(event.site)) text.add(" callsite=").number(*site);
     text.add("\n");
     return text.end_line();
   };
@@ -146,9 +150,8 @@ Result<Exported> write_csv(storage::RunFile& run, std::ostream& out) {
   const auto begin = [&](const EventReader&) {
     text.add(
         "world,rank,thread,begin_ns,end_ns,kind,function,peer,bytes,tag,comm,request,result,"
-        "calls,number,stage,success,posted_bytes,received_bytes,any_source,any_tag,operation,in_"
-        "place,"
-        "cpu\n");
+        "calls,number,stage,success,posted_bytes,received_bytes,any_source,any_tag,operation,"
+        "in_place,cpu,callsite\n");
   };
   const auto write = [&](EventReader& reader, const EventReader::Item& item) {
     const EventReader::Process& process = reader.processes()[raw(item.process)];
@@ -156,7 +159,8 @@ Result<Exported> write_csv(storage::RunFile& run, std::ostream& out) {
     text.add(",");
     if (process.rank) text.number(raw(*process.rank));
     text.add(",");
-    write_csv_fields(*item.event, functions.of(reader, item), text);
+    write_csv_fields(*item.event, functions.of(reader, item), reader.call_site(item.event->site),
+                     text);
     text.add("\n");
     return text.end_line();
   };

@@ -340,13 +340,24 @@ void rename_lost_parts(Connection& file) {
   file.execute("ALTER TABLE process RENAME COLUMN lost_requests TO lost_parts");
 }
 
-constexpr std::array<Migration, 22> kMigrations = {
+/// Version 23. The places that call MPI. `site` is the id of the place in chunks. Until
+/// `is_resolved`, nobody has looked for function, file and line.
+void add_call_sites(Connection& file) {
+  file.execute(R"sql(
+CREATE TABLE callsite(
+  id INTEGER PRIMARY KEY, site INTEGER NOT NULL UNIQUE, object TEXT NOT NULL, build_id TEXT,
+  offset INTEGER NOT NULL, function TEXT, file TEXT, line INTEGER,
+  is_resolved INTEGER NOT NULL DEFAULT 0);
+)sql");
+}
+
+constexpr std::array<Migration, 23> kMigrations = {
     make_first_tables,        add_notices,         add_lost_messages,    add_succession,
     add_closed_counts,        add_history_of_tree, add_clock_of_process, add_services,
     add_reason_of_node,       add_summaries,       add_alerts,           add_streams,
     add_index_of_host_values, add_given_up_calls,  add_unwatched_ranks,  add_subject_of_alert,
     add_calls_under_way,      drop_summaries,      add_communicators,    add_processors,
-    add_lost_requests,        rename_lost_parts};
+    add_lost_requests,        rename_lost_parts,   add_call_sites};
 
 }  // namespace
 

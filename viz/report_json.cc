@@ -239,6 +239,23 @@ std::optional<Value> if_any(const Value& value) {
   return value.empty() ? std::nullopt : std::optional(value);
 }
 
+void write_call_sites(Json& json, const Report& report) {
+  json.field("call_sites_in_all", report.call_sites_in_all);
+  json.array("call_sites", report.call_sites, [&](const Report::CallSite& site) {
+    json.object([&] {
+      json.field("function", site.function);
+      json.field("place", if_any(site.place));
+      json.field("caller", if_any(site.caller));
+      json.field("calls", site.calls);
+      json.field("time_ns", site.time_ns);
+      json.field("max_ns", site.max_ns);
+      json.field("bytes", site.bytes);
+      json.field("share", site.share);
+      json.field("estimated", site.estimated);
+    });
+  });
+}
+
 }  // namespace
 
 void write_findings(Json& json, const storage::Findings& findings) {
@@ -350,6 +367,7 @@ std::string report_json(const Report& report) {
     json.field("version", kApiVersion);
     json.field("view", "report");
     write_report(json, report);
+    write_call_sites(json, report);
     write_wait_summary(json, report.wait_states);
     write_streams(json, report);
     write_host_loads(json, report);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/printable_text.h"
 #include "base/quantity_text.h"
 #include "base/saturating.h"
 #include "viz/text_columns.h"
@@ -161,6 +162,29 @@ std::string functions_text(const Report& report) {
   if (more != 0) text += "  and " + plural(more, "function", "functions") + " more\n";
   if (report.mpi_estimated)
     text += "  ~ estimated: some of the calls were timed, all were counted\n";
+  return text;
+}
+
+std::string call_sites_text(const Report& report) {
+  std::string text = "\nCall sites, all ranks\n";
+  TextColumns columns({{"place", kLeft},
+                       {"in", kLeft},
+                       {"function", kLeft},
+                       {"calls", kRight},
+                       {"total", kRight},
+                       {"share", kRight},
+                       {"longest", kRight},
+                       {"payload", kRight}});
+  for (const Report::CallSite& site : report.call_sites) {
+    const char* const tilde = about(site.estimated);
+    columns.add({site.place.empty() ? "not known" : printable(site.place), printable(site.caller),
+                 site.function, count_text(site.calls), tilde + duration_text(site.time_ns),
+                 about(site.estimated || report.mpi_estimated) + percent_text(site.share),
+                 duration_text(site.max_ns), site.bytes == 0 ? "" : bytes_text(site.bytes)});
+  }
+  text += columns.text();
+  const std::uint64_t more = report.call_sites_in_all - report.call_sites.size();
+  if (more != 0) text += "  and " + plural(more, "call site", "call sites") + " more\n";
   return text;
 }
 
@@ -385,6 +409,7 @@ const char* why_no_longer(const storage::CallUnderWay& call) {
 std::string report_text(const Report& report) {
   std::string text = head_text(report) + findings_text(report) + account_text(report);
   if (!report.functions.empty()) text += functions_text(report);
+  if (!report.call_sites.empty()) text += call_sites_text(report);
   for (const Report::WorldShare& share : report.shares) text += share_text(share);
   text += under_way_text(report) + waits_text(report) + services_text(report) +
           streams_text(report) + losses_text(report) + notices_text(report) + alerts_text(report);

@@ -17,6 +17,9 @@
 //     from the expected number is stored, which is usually zero.
 //  5. Processors. A thread rarely moves, so the difference from its previous event is usually zero.
 //
+// A program has few call sites. Each distinct one is written once, in another table, and a shape
+// has its place there.
+//
 // All these are columns of numbers. A column is cut into byte planes, lowest bytes first. If all
 // bytes of a plane are equal, only this byte is stored. Other planes are compressed by zstd at its
 // fastest level. Here zstd acts as an entropy coder (Huffman) that also removes repetitions.
@@ -31,6 +34,7 @@
 //   summary   events 3, calls 3, begin 1000, end 1700
 //   shapes    {Irecv 1 64 7 has-request} {Send 1 64 7} {Wait 1 64 7 has-request}
 //   shape of  0 1 2
+//   sites     none
 //   requests  50 50                          (zigzag of 26 - 1; the Send takes no place)
 //   times     0+50  10+340  100+200          (one group: too few events for one per function)
 //
@@ -129,6 +133,8 @@ std::uint64_t hash_of(const Shape& shape) {
   const std::uint64_t sum = (a ^ b >> 32) + (b ^ c >> 31) + (c ^ d >> 29) + d;
   return (sum ^ sum >> 32) * kMix;
 }
+
+std::uint64_t hash_of(std::uint64_t site) { return (site ^ site >> 32) * kMix; }
 
 /// Numbers distinct keys in order of first appearance. Open addressing over a table of twice
 /// kMaxChunkEvents places, so it is never more than half full.
@@ -236,6 +242,7 @@ std::optional<bool> success_of(const Event& event) {
 struct ChunkEncoder::State {
   internal::ColumnWriter columns;
   internal::Numbering<internal::Shape> shapes;
+  internal::Numbering<std::uint64_t> sites;
   internal::TimeGroups groups;
   internal::NumberOrder order;
   std::vector<std::uint64_t> numbers;        // By numbered event.
@@ -256,6 +263,7 @@ struct ChunkEncoder::State {
 void ChunkEncoder::State::take_apart(std::span<const Event> events, Nanos start) {
   using internal::Clock;
   shapes.clear();
+  sites.clear();
   requests.clear();
   numbers.clear();
   shape_of.resize(events.size());
@@ -277,7 +285,11 @@ void ChunkEncoder::State::take_apart(std::span<const Event> events, Nanos start)
       requests.push_back(request_order.tell(event));
     }
     if ((event.flags & kEventNumbered) != 0) numbers.push_back(event.number);
-    const internal::Shape shape = internal::shape_of(event, form);
+    std::uint16_t site = 0;
+    if (event.site != CallSiteId{}) {
+      site = static_cast<std::uint16_t>(sites.number(raw(event.site)) + 1);
+    }
+    const internal::Shape shape = internal::shape_of(event, form, site);
     shape_of[i] = shapes.number(shape);
   }
 }
@@ -294,7 +306,8 @@ void ChunkEncoder::State::write_body() {
     columns.append(body, std::span<const std::uint64_t>(field));
   }
   columns.append(body, std::span<const std::uint16_t>(shape_of));
-
+  internal::append_varint(body, sites.keys().size());
+  columns.append(body, sites.keys());
   columns.append(body, std::span<const std::uint64_t>(requests));
 
   events_of.assign(table.size(), 0);

@@ -25,7 +25,7 @@ constexpr std::size_t kMaxChunkEvents = 8192;
 constexpr std::uint32_t kChunkVersion = 4;
 
 /// Maximum size of a chunk. In typical chunks, an event takes 2 to 4 bytes.
-constexpr std::size_t kMaxChunkBytes = 1024 + 88 * kMaxChunkEvents;
+constexpr std::size_t kMaxChunkBytes = 1024 + 96 * kMaxChunkEvents;
 
 /// Values of `Event` fields that mean "none" or "not known".
 constexpr std::int32_t kNoPeer = -1;
@@ -45,7 +45,9 @@ struct Event {
   Nanos end_ns = 0;
   std::uint64_t request = 0;  ///< See capture::Record; 0: none, or not known.
   std::uint64_t bytes = 0;
-  std::uint64_t room = 0;  ///< See capture::Record; 0 after a failure.
+  /// See capture::Record; 0 after a failure. A chunk stores the lower 48 bits.
+  std::uint64_t room = 0;
+  CallSiteId site{};  ///< Where the program made the call; 0: not known.
   CommId comm = kNoComm;
   std::int32_t peer = kNoPeer;
   std::int32_t tag = kNoTag;

@@ -73,6 +73,7 @@ struct ChunkDecoder::State {
   std::vector<std::uint32_t> events_of;      // By shape.
   std::vector<std::uint64_t> field;          // One field of all shapes.
   std::vector<std::uint16_t> shape_of;       // By event.
+  std::vector<std::uint64_t> sites;          // The distinct call sites.
   std::vector<std::uint64_t> requests;       // By event that has one.
   std::vector<std::uint64_t> handles;        // The distinct requests. Until version 2,
   std::vector<std::uint16_t> request_of;     // and an index of each event that has one.
@@ -85,6 +86,7 @@ struct ChunkDecoder::State {
 
   /// Removes flags that have no meaning in the chunk's version.
   bool read_shapes(std::size_t event_count);
+  bool read_sites();
   bool read_requests(std::size_t event_count);
   bool read_times();
   bool read_numbers();
@@ -118,6 +120,21 @@ bool ChunkDecoder::State::read_shapes(std::size_t event_count) {
   for (const Shape& shape : shapes) template_of.push_back(internal::event_of(shape));
   events_of.assign(count, 0);
   for (const std::uint16_t shape : shape_of) ++events_of[shape];
+  return true;
+}
+
+bool ChunkDecoder::State::read_sites() {
+  if (version < kNumberedRequests) return true;
+  const std::uint64_t count = in.varint();
+  if (in.failed()) return false;
+  if (count > shapes.size()) return in.fail("it has more call sites than shapes");
+  sites.resize(count);
+  if (!in.read(std::span(sites), 8)) return false;
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    const std::uint16_t site = internal::site_of(shapes[s]);
+    if (site > count) return in.fail("an event in it has no call site");
+    if (site != 0) template_of[s].site = CallSiteId{sites[site - 1]};
+  }
   return true;
 }
 
@@ -219,7 +236,7 @@ Result<std::span<const Event>> ChunkDecoder::decode(std::span<const std::byte> c
   State& state = *state_;
   const ChunkSummary summary = read_summary(state.in, chunk);
   if (!state.in.failed()) state.version = static_cast<std::uint32_t>(chunk[0]);
-  if (!state.in.failed() && state.read_shapes(summary.events) &&
+  if (!state.in.failed() && state.read_shapes(summary.events) && state.read_sites() &&
       state.read_requests(summary.events) && state.read_times() && state.read_numbers() &&
       state.read_cpus()) {
     const ChunkSummary found = state.put_together(summary.begin_ns);

@@ -15,9 +15,9 @@
 namespace xylem::wire::internal {
 
 /// All fields of an event except its times, its request, its number and its processor. They are
-/// packed into six words, so two
-/// shapes can be compared word by word. "None" is stored as 0, and tag and result are zigzag
-/// encoded. So most upper byte planes are 0.
+/// packed into six words, so two shapes can be compared word by word. "None" is stored as 0, and
+/// tag and result are zigzag encoded. So most upper byte planes are 0. The call site is an index
+/// into the chunk's table of call sites, plus 1.
 struct Shape {
   std::uint64_t word[6];
 
@@ -41,7 +41,7 @@ struct ShapeField {
   unsigned shift;
   unsigned width;
 };
-constexpr std::array<ShapeField, 13> kShapeFields{{
+constexpr std::array<ShapeField, 14> kShapeFields{{
     {0, 0, 8},   // bytes
     {1, 0, 4},   // comm + 1
     {1, 32, 4},  // peer + 1
@@ -53,13 +53,18 @@ constexpr std::array<ShapeField, 13> kShapeFields{{
     {4, 16, 1},  // kind
     {4, 32, 2},  // flags; until version 2, only the low byte
     {4, 24, 1},  // form
-    {5, 0, 8},   // room; since version 4, like the next
+    {5, 0, 6},   // room; since version 4, like the next two
     {4, 48, 1},  // operation + 1
+    {5, 48, 2},  // call site
 }};
 /// Number of fields until version 2.
 constexpr std::size_t kEarlyShapeFields = 11;
 
-inline Shape shape_of(const Event& event, std::uint64_t form) {
+constexpr unsigned kRoomBits = 48;
+constexpr std::uint64_t kRoomMask = (std::uint64_t{1} << kRoomBits) - 1;
+
+/// `site` is the event's index into the table of call sites, plus 1; 0 without one.
+inline Shape shape_of(const Event& event, std::uint64_t form, std::uint16_t site) {
   const auto pair = [](std::uint32_t low, std::uint32_t high) {
     return low | std::uint64_t{high} << 32;
   };
@@ -70,21 +75,25 @@ inline Shape shape_of(const Event& event, std::uint64_t form) {
                 pair(event.calls, raw(event.thread)),
                 raw(event.function) | std::uint64_t{event.kind} << 16 | form << 24 |
                     std::uint64_t{event.flags} << 32 | std::uint64_t{operation} << 48,
-                event.room}};
+                (event.room & kRoomMask) | std::uint64_t{site} << kRoomBits}};
 }
 
 inline std::uint64_t form_of(const Shape& shape) { return shape.word[4] >> 24 & 0xff; }
 inline std::uint16_t flags_of(const Shape& shape) {
   return static_cast<std::uint16_t>(shape.word[4] >> 32);
 }
+/// See shape_of().
+inline std::uint16_t site_of(const Shape& shape) {
+  return static_cast<std::uint16_t>(shape.word[5] >> kRoomBits);
+}
 
-/// Returns the event of a shape, without times and request.
+/// Returns the event of a shape, without times, request and call site.
 inline Event event_of(const Shape& shape) {
   const auto low = [](std::uint64_t word) { return static_cast<std::uint32_t>(word); };
   const auto high = [](std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); };
   Event event;
   event.bytes = shape.word[0];
-  event.room = shape.word[5];
+  event.room = shape.word[5] & kRoomMask;
   event.comm = CommId{low(shape.word[1]) - 1};
   event.peer = static_cast<std::int32_t>(high(shape.word[1]) - 1);
   event.tag = static_cast<std::int32_t>(unzigzag32(low(shape.word[2]) - 1));

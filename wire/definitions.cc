@@ -25,6 +25,8 @@ constexpr std::size_t kNameWords = 2;
 constexpr std::size_t kDimensionWords = 2;
 constexpr std::size_t kNeighbourWords = 2;
 constexpr std::size_t kNamedWords = kNameWords + 6;
+constexpr std::size_t kCallSiteWords = 4;
+constexpr std::size_t kDescribedSiteWords = kCallSiteWords + 16;  // With a path and a build id.
 constexpr std::size_t kHeadWords = 16;
 
 CommunicatorRow read(schema::CommunicatorRow::Reader in) {
@@ -54,6 +56,13 @@ NeighbourRow read(schema::NeighbourRow::Reader in) {
   NeighbourRow row{CommId{in.getComm()}, in.getIsSource(), in.getPosition(), {}};
   if (in.getRank() != kNone) row.rank = Rank{in.getRank()};
   return row;
+}
+
+CallSiteRow read(schema::CallSiteRow::Reader in) {
+  const auto id = in.getBuildId();
+  const auto* first = reinterpret_cast<const std::byte*>(id.begin());
+  return {
+      CallSiteId{in.getSite()}, text(in.getObject()), {first, first + id.size()}, in.getOffset()};
 }
 
 void write(const CommunicatorRow& row, schema::CommunicatorRow::Builder out) {
@@ -90,6 +99,13 @@ void write(const NeighbourRow& row, schema::NeighbourRow::Builder out) {
   out.setRank(row.rank ? raw(*row.rank) : kNone);
 }
 
+void write(const CallSiteRow& row, schema::CallSiteRow::Builder out) {
+  out.setSite(raw(row.site));
+  out.setObject(text(row.object));
+  out.setBuildId({reinterpret_cast<const kj::byte*>(row.build_id.data()), row.build_id.size()});
+  out.setOffset(row.offset);
+}
+
 template <typename Rows, typename List>
 void write_all(const Rows& rows, List out) {
   unsigned at = 0;
@@ -114,7 +130,8 @@ std::size_t definition_words(const Definitions& definitions) {
   return kHeadWords + definitions.communicators.size() * kCommunicatorWords +
          definitions.members.size() * kMemberWords + definitions.names.size() * kNamedWords +
          definitions.dimensions.size() * kDimensionWords +
-         definitions.neighbours.size() * kNeighbourWords;
+         definitions.neighbours.size() * kNeighbourWords +
+         definitions.call_sites.size() * kDescribedSiteWords;
 }
 
 void write_definitions(const Definitions& definitions, schema::Definitions::Builder out) {
@@ -123,6 +140,7 @@ void write_definitions(const Definitions& definitions, schema::Definitions::Buil
   write_all(definitions.names, out.initNames(count(definitions.names)));
   write_all(definitions.dimensions, out.initDimensions(count(definitions.dimensions)));
   write_all(definitions.neighbours, out.initNeighbours(count(definitions.neighbours)));
+  write_all(definitions.call_sites, out.initCallSites(count(definitions.call_sites)));
   out.setLost(definitions.lost);
 }
 
@@ -133,6 +151,7 @@ Definitions read_definitions(schema::Definitions::Reader in, std::size_t size) {
   read_all(in.getNames(), kNameWords, size, definitions.names);
   read_all(in.getDimensions(), kDimensionWords, size, definitions.dimensions);
   read_all(in.getNeighbours(), kNeighbourWords, size, definitions.neighbours);
+  read_all(in.getCallSites(), kCallSiteWords, size, definitions.call_sites);
   definitions.lost = in.getLost();
   return definitions;
 }

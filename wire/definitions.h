@@ -1,7 +1,8 @@
 #pragma once
 
-// Definitions: what a process tells once about the communicators that its records name by identity.
-// They travel in a registration (registration.h), with the row of the process that made them.
+// Definitions: what a process tells once about the communicators that its records name by identity,
+// and what its agent tells once about the call sites of its records. They travel in a registration
+// (registration.h), with the row of the process.
 
 #include <cstdint>
 #include <optional>
@@ -70,6 +71,18 @@ struct NeighbourRow {
   bool operator==(const NeighbourRow&) const = default;
 };
 
+/// A place that calls MPI.
+struct CallSiteRow {
+  CallSiteId site{};
+  std::string object;  ///< Path of the program or library, as its process names it.
+  /// The GNU build id of the file, raw bytes. Empty if it has none, or could not be read.
+  std::vector<std::byte> build_id;
+  /// An address inside the instruction that calls, as in the file: subtract the address at which
+  /// the file is loaded. It is what addr2line takes.
+  std::uint64_t offset = 0;
+  bool operator==(const CallSiteRow&) const = default;
+};
+
 /// What one process has defined since its last definitions, in the order of the lists.
 struct Definitions {
   std::vector<CommunicatorRow> communicators;
@@ -77,6 +90,7 @@ struct Definitions {
   std::vector<CommunicatorNameRow> names;
   std::vector<DimensionRow> dimensions;
   std::vector<NeighbourRow> neighbours;
+  std::vector<CallSiteRow> call_sites;
   /// Number of definitions so far that had no room in the process's log, or could not be read.
   std::uint64_t lost = 0;
 

@@ -104,8 +104,12 @@ ProcessRow read(schema::ProcessRow::Reader in, std::size_t size) {
   row.unwatched = text(in.getUnwatched());
   row.processors = text(in.getProcessors());
   if (in.hasDefinitions()) {
-    require(row.initialised, "a process without a world has definitions");
     row.definitions = internal::read_definitions(in.getDefinitions(), size);
+    Definitions sites;
+    sites.call_sites = row.definitions.call_sites;
+    sites.lost = row.definitions.lost;
+    require(row.initialised || row.definitions == sites,
+            "a process without a world has definitions of communicators");
   }
   return row;
 }

@@ -359,6 +359,14 @@ struct Definitions {
   dimensions @3 :List(DimensionRow);
   neighbours @4 :List(NeighbourRow);
   lost @5 :UInt64;               # definitions so far that are missing
+  callSites @6 :List(CallSiteRow);
+}
+
+struct CallSiteRow {
+  site @0 :UInt64;
+  object @1 :Text;               # path of the program or library, on its host
+  buildId @2 :Data;              # empty: it has none, or the file could not be read
+  offset @3 :UInt64;             # address of the call in the file
 }
 
 struct CommunicatorRow {

@@ -10,9 +10,11 @@ namespace xylem::backend {
 using capture::Record;
 
 ChunkWriter::ChunkWriter(PacketWriter& packets, const RecordReader& records,
-                         WatchedProcesses& processes, Nanos chunk_age)
+                         RegistrationWriter& registrations, WatchedProcesses& processes,
+                         Nanos chunk_age)
     : packets_(packets),
       records_(records),
+      registrations_(registrations),
       processes_(processes),
       chunk_age_(chunk_age),
       batch_(RecordReader::kBatch) {}
@@ -56,12 +58,14 @@ bool ChunkWriter::write_chunk(WatchedProcess& process, Drain& drain) {
   draft.packet.id = next_id(process, drain.leaf);
   events_.clear();
   orders_.clear();
+  process.call_sites.look_again();
   for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
     add_ring(process, ring, draft, drain);
   }
   if (events_.empty()) return true;
   draft.packet.id.wave_end = draft.packet.id.wave + events_.size();
   drain.spend(events_.size());
+  if (!registrations_.announce_call_sites(process, drain)) return false;
   draft.packet.payload = encoder_.encode(events_);
   if (!packets_.write(draft, drain.now)) return false;
   processes_.apply(draft.progress);
@@ -73,7 +77,7 @@ bool ChunkWriter::write_chunk(WatchedProcess& process, Drain& drain) {
   return true;
 }
 
-void ChunkWriter::add_ring(const WatchedProcess& process, std::uint32_t ring, Draft& draft,
+void ChunkWriter::add_ring(WatchedProcess& process, std::uint32_t ring, Draft& draft,
                            Drain& drain) {
   RingMark mark{process.lane, ring, process.segment.progress(ring)};
   const std::uint64_t before = mark.to.chunk_position;
@@ -91,6 +95,7 @@ void ChunkWriter::add_ring(const WatchedProcess& process, std::uint32_t ring, Dr
       const Nanos known_begin = std::min(begins.of(record.begin, mapped_begin), mapped_end);
       const auto [begin, end] = order.next(record, known_begin, mapped_end);
       events_.push_back(event_of(record, begin, end, ThreadIndex{ring}));
+      events_.back().site = process.call_sites.site_of(record.caller);
       calls += events_.back().calls;
     }
     mark.to.chunk_calls += calls;

@@ -9,6 +9,7 @@
 #include "backend/agent/drain.h"
 #include "backend/agent/packet_writer.h"
 #include "backend/agent/record_reader.h"
+#include "backend/agent/registration_writer.h"
 #include "backend/agent/watched_process.h"
 #include "backend/leaf/thread_order.h"
 #include "base/clock.h"
@@ -23,8 +24,9 @@ namespace xylem::backend {
 class ChunkWriter {
  public:
   /// `chunk_age`: how long a record waits for its chunk, from the drain that first found it.
-  ChunkWriter(PacketWriter& packets, const RecordReader& records, WatchedProcesses& processes,
-              Nanos chunk_age);
+  /// The call sites of a chunk are announced before it.
+  ChunkWriter(PacketWriter& packets, const RecordReader& records, RegistrationWriter& registrations,
+              WatchedProcesses& processes, Nanos chunk_age);
 
   /// Journals the chunks that are due, within the drain's budget. Does nothing if the run has no
   /// chunks. Returns false when the journal is full.
@@ -39,7 +41,7 @@ class ChunkWriter {
 
  private:
   bool write_chunk(WatchedProcess& process, Drain& drain);
-  void add_ring(const WatchedProcess& process, std::uint32_t ring, Draft& draft, Drain& drain);
+  void add_ring(WatchedProcess& process, std::uint32_t ring, Draft& draft, Drain& drain);
 
   struct RingOrder {
     std::uint32_t ring = 0;
@@ -48,6 +50,7 @@ class ChunkWriter {
 
   PacketWriter& packets_;
   const RecordReader& records_;
+  RegistrationWriter& registrations_;
   WatchedProcesses& processes_;
   Nanos chunk_age_;
   wire::ChunkEncoder encoder_;

@@ -21,7 +21,7 @@ Collector::Collector(CollectorOptions options, Journal& journal)
       registrations_(options_.registrations, packets_, processes_),
       silence_(processes_, options_.is_stopped),
       windows_(packets_, records_, silence_, processes_, options_.window_bytes),
-      chunks_(packets_, records_, processes_, options_.chunk_age),
+      chunks_(packets_, records_, registrations_, processes_, options_.chunk_age),
       losses_(packets_, records_, windows_, processes_, options_.mapping_patience) {}
 
 void Collector::add(Lane lane, Segment segment, bool ended, Nanos now) {

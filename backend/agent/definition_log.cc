@@ -71,7 +71,17 @@ void read_neighbours(std::span<const std::byte> payload, bool is_source, wire::D
   });
 }
 
-void read_entry(DefinitionKind kind, std::span<const std::byte> payload, wire::Definitions& into) {
+void read_mapped_file(std::span<const std::byte> payload, DefinitionBatch& batch) {
+  const auto from = fixed_part<capture::MappedFile>(payload);
+  if (!from || from->begin >= from->end) return;
+  const auto path = payload.subspan(sizeof *from);
+  batch.mapped_code.push_back(
+      {from->begin, from->end, from->offset,
+       std::string(reinterpret_cast<const char*>(path.data()), path.size())});
+}
+
+void read_entry(DefinitionKind kind, std::span<const std::byte> payload, DefinitionBatch& batch) {
+  wire::Definitions& into = batch.definitions;
   switch (kind) {
     case DefinitionKind::kCommunicator:
       return read_communicator(payload, into);
@@ -88,6 +98,8 @@ void read_entry(DefinitionKind kind, std::span<const std::byte> payload, wire::D
       return read_neighbours(payload, true, into);
     case DefinitionKind::kDestinations:
       return read_neighbours(payload, false, into);
+    case DefinitionKind::kMappedFile:
+      return read_mapped_file(payload, batch);
   }
 }
 
@@ -103,7 +115,7 @@ DefinitionBatch read_definitions(std::span<const std::byte> bytes) {
     const auto rest = bytes.subspan(batch.read + sizeof *head);
     const std::size_t padded = capture::padded_definition(head->bytes);
     if (rest.size() < padded) break;
-    read_entry(head->kind, rest.first(head->bytes), batch.definitions);
+    read_entry(head->kind, rest.first(head->bytes), batch);
     batch.read += sizeof *head + padded;
   }
   return batch;

@@ -99,11 +99,12 @@ bool RegistrationWriter::announce_definitions(WatchedProcess& process, const Dra
     const bool is_damaged = batch.is_damaged || (batch.read == 0 && left != 0);
     const std::uint64_t lost =
         segment.dropped_definitions() + process.unreadable_definitions + (is_damaged ? 1 : 0);
-    batch.definitions.lost = lost;
     if (batch.read == 0 && lost == process.told_lost_definitions) return true;
-    wire::Registration registration = registration_of(process);
-    registration.processes.front().definitions = std::move(batch.definitions);
-    if (!write(registration, drain)) return false;
+    for (MappedCode& code : batch.mapped_code) process.call_sites.add(std::move(code));
+    if (batch.definitions != wire::Definitions{} || lost != process.told_lost_definitions) {
+      batch.definitions.lost = lost;
+      if (!announce(std::move(batch.definitions), process, drain)) return false;
+    }
     segment.advance_definitions(batch.read);
     left -= batch.read;
     process.told_lost_definitions = lost;
@@ -115,6 +116,23 @@ bool RegistrationWriter::announce_definitions(WatchedProcess& process, const Dra
     return true;
   } while (left != 0);
   return true;
+}
+
+bool RegistrationWriter::announce_call_sites(WatchedProcess& process, const Drain& drain) {
+  if (process.call_sites.found().empty()) return true;
+  wire::Definitions definitions;
+  definitions.call_sites = process.call_sites.found();
+  definitions.lost = process.told_lost_definitions;
+  if (!announce(std::move(definitions), process, drain)) return false;
+  process.call_sites.forget_found();
+  return true;
+}
+
+bool RegistrationWriter::announce(wire::Definitions definitions, const WatchedProcess& process,
+                                  const Drain& drain) {
+  wire::Registration registration = registration_of(process);
+  registration.processes.front().definitions = std::move(definitions);
+  return write(registration, drain);
 }
 
 bool RegistrationWriter::write(const wire::Registration& registration, const Drain& drain) {

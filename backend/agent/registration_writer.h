@@ -32,8 +32,9 @@ struct RegistrationOptions {
 
 /// Announces each process when it registers, and again when its rank or its functions become known.
 /// If several processes have the same function table, each worker journals the table once. A
-/// process's definitions are announced together with its row, after its rank is known. Not
-/// thread-safe. Borrows its arguments.
+/// process's definitions are announced together with its row, after its rank is known. What they
+/// say of mapped files is kept in WatchedProcess::call_sites. Not thread-safe. Borrows its
+/// arguments.
 class RegistrationWriter {
  public:
   RegistrationWriter(RegistrationOptions options, PacketWriter& packets,
@@ -49,12 +50,17 @@ class RegistrationWriter {
   /// their process has ended.
   bool announce(const Drain& drain);
 
+  /// Journals the call sites that were found since the last call. Returns false when the journal is
+  /// full; then call it again before anything that names these call sites is journalled.
+  bool announce_call_sites(WatchedProcess& process, const Drain& drain);
+
   /// True if no process added by add_unwatched() waits.
   bool is_idle() const noexcept { return unwatched_.empty(); }
 
  private:
   bool announce(WatchedProcess& process, const Drain& drain);
   bool announce_definitions(WatchedProcess& process, const Drain& drain);
+  bool announce(wire::Definitions definitions, const WatchedProcess& process, const Drain& drain);
   void add_processor(wire::Registration& registration) const;
   wire::Registration registration_of(const WatchedProcess& process) const;
   bool has_room_for_definitions();

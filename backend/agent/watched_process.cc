@@ -9,6 +9,7 @@ WatchedProcess::WatchedProcess(Lane number, Segment mapped, Nanos now)
     : lane(number),
       segment(std::move(mapped)),
       added_at(now),
+      call_sites(segment.pid(), segment.start_time()),
       cursors(capture::kMaxThreads),
       windowed(segment.windowed_calls()),
       silence(now),

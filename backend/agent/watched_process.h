@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend/agent/call_sites.h"
 #include "backend/agent/segment.h"
 #include "backend/agent/silence.h"
 #include "backend/leaf/journal.h"
@@ -117,6 +118,9 @@ struct WatchedProcess {
   bool announced_functions = false;
   std::uint64_t unreadable_definitions = 0;  ///< Times that the log of definitions was damaged.
   std::uint64_t told_lost_definitions = 0;   ///< Lost definitions that were announced.
+
+  // RegistrationWriter and ChunkWriter.
+  CallSites call_sites;
 
   // WindowWriter.
   std::vector<RingCursor> cursors;

@@ -13,6 +13,11 @@ void DefinitionWriter::name(std::uint32_t comm, const char* name) noexcept {
   write(DefinitionKind::kCommunicatorName, fixed, name, strnlen(name, kMaxNameBytes));
 }
 
+void DefinitionWriter::mapped_file(const MappedFile& file, const char* path) noexcept {
+  write(DefinitionKind::kMappedFile, file, path,
+        strnlen(path, kMaxDefinitionBytes - sizeof(MappedFile)));
+}
+
 void DefinitionWriter::list(DefinitionKind kind, std::uint32_t comm, const void* elements,
                             std::size_t size, std::uint32_t count) noexcept {
   const auto room =

@@ -5,7 +5,8 @@
 // A record of a call has only the identity of its communicator. The communicator's members, name
 // and topology are definitions. The process writes definitions into a log in its segment (ring.h),
 // and the agent copies them into registrations. So definitions need no room in the rings, and are
-// sent without a trace too.
+// sent without a trace too. Definitions of mapped files stay in the agent: they turn the address of
+// a call into a place in a file.
 //
 //   log:   [ head | payload | head | payload | ... ]    a ring of kDefinitionBytes bytes
 //
@@ -45,6 +46,7 @@ enum class DefinitionKind : std::uint16_t {
   kSources = 5,       ///< CommunicatorList, then the world rank of each neighbour (int32) from
                       ///< which this process receives in a graph
   kDestinations = 6,  ///< The same for the neighbours to which it sends.
+  kMappedFile = 7,    ///< MappedFile, then the path without a zero
 };
 
 struct DefinitionHead {
@@ -100,6 +102,13 @@ struct CommunicatorList {
   std::uint32_t comm;
   std::uint32_t first;
   std::uint32_t total;
+};
+
+/// The part of a file that is mapped as code at [begin, end).
+struct MappedFile {
+  std::uint64_t begin;
+  std::uint64_t end;
+  std::uint64_t offset;  ///< Of the part, in the file.
 };
 
 struct Dimension {

@@ -13,6 +13,7 @@
 #include "capture/core/comm_map_internal.h"
 #include "capture/core/definition_writer_internal.h"
 #include "capture/core/life_internal.h"
+#include "capture/core/mappings_internal.h"
 #include "capture/core/process_internal.h"
 #include "capture/core/request_table_internal.h"
 #include "capture/core/run_key_internal.h"
@@ -237,12 +238,14 @@ void enter_world(bool from_start) noexcept {
   segment.rank = static_cast<std::uint32_t>(rank);
   segment.world_size = static_cast<std::uint32_t>(size);
   name_library(segment.mpi_library);
+  define_mapped_files();
   segment.state.store(ProcessState::kRunning, std::memory_order_release);
 }
 
 void leave_world() noexcept {
   if (process.segment == nullptr) return;
   if (process.gate->enabled.load(std::memory_order_relaxed) == nullptr) return;
+  define_mapped_files();  // Again, with the libraries that the program has loaded since its start.
   process.segment->state.store(ProcessState::kFinalized, std::memory_order_release);
 }
 

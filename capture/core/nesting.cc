@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -9,41 +8,18 @@
 
 #include "capture/core/comm_map_internal.h"
 #include "capture/core/life_internal.h"
+#include "capture/core/mappings_internal.h"
 #include "capture/core/nesting_internal.h"
 #include "capture/core/process_internal.h"
 #include "capture/core/request_table_internal.h"
-#include "capture/core/text_internal.h"
 
 namespace xylem::capture {
 namespace {
 
 using Address = std::uintptr_t;
 
-// The content of a line of /proc/self/maps.
-struct MappedRange {
-  Address begin = 0;
-  Address end = 0;
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;  // 0: no file.
-  bool is_of_mpi = false;   // Judged by the file's name.
-
-  bool holds(Address at) const noexcept { return begin <= at && at < end; }
-  bool is_same_file(const MappedRange& other) const noexcept {
-    return inode != 0 && inode == other.inode && device == other.device;
-  }
-};
-
-std::uint64_t read_digits(const char*& at, unsigned base) {
-  std::uint64_t number = 0;
-  for (;; ++at) {
-    const char c = *at;
-    const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
-                           : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a' + 10)
-                                                  : base;
-    if (digit >= base) return number;
-    number = number * base + digit;
-  }
-}
+// A longer path is cut; its end is not needed unless it is the name of an MPI library.
+using Line = Text<512>;
 
 // Recognizes MPI's libraries by name. Some of them have no MPI function, but call MPI functions:
 // bindings and I/O components.
@@ -56,60 +32,9 @@ bool is_name_of_mpi(const char* path) {
   return false;
 }
 
-// Parses a line such as "7f12-7f34 r-xp 00000000 08:01 1234   /usr/lib/libmpi.so.40".
-MappedRange parse(const char* line) {
-  MappedRange range;
-  range.begin = read_digits(line, 16);
-  if (*line == '-') ++line;
-  range.end = read_digits(line, 16);
-  for (int column = 0; column < 2; ++column) {
-    while (*line == ' ') ++line;
-    while (*line != ' ' && *line != 0) ++line;
-  }
-  while (*line == ' ') ++line;
-  range.device = read_digits(line, 16) << 32;
-  if (*line == ':') ++line;
-  range.device |= read_digits(line, 16);
-  while (*line == ' ') ++line;
-  range.inode = read_digits(line, 10);
-  range.is_of_mpi = is_name_of_mpi(line);
-  return range;
-}
-
-// Visits the process's mappings without locks or allocation, until `visit` returns true. Returns
-// false if `visit` never returned true, or if there is no /proc.
-template <class Visit>
-bool any_mapping(Visit visit) {
-  const int before = errno;
-  const auto fd =
-      static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0));
-  if (fd < 0) {
-    errno = before;
-    return false;
-  }
-  char piece[2048];
-  Text<512> line;  // A longer path is cut.
-  bool found = false;
-  for (;;) {
-    const long length = syscall(SYS_read, fd, piece, sizeof piece);
-    if (length <= 0) break;
-    for (long i = 0; i < length && !found; ++i) {
-      if (piece[i] != '\n') {
-        line.add(piece[i]);
-        continue;
-      }
-      found = visit(parse(line.c_str()));
-      line = Text<512>();
-    }
-    if (found) break;
-  }
-  syscall(SYS_close, fd);
-  errno = before;
-  return found;
-}
-
-bool mapping_of(Address at, MappedRange& found) {
-  return any_mapping([&](const MappedRange& range) {
+// The range's path is in `line`.
+bool mapping_of(Address at, MappedRange& found, Line& line) {
+  return any_mapping(line, [&](const MappedRange& range) {
     if (!range.holds(at)) return false;
     found = range;
     return true;
@@ -128,11 +53,14 @@ bool holds_function(const MappedRange& range) {
 
 bool look_whether_part_of_mpi(Address caller) {
   MappedRange of;
-  if (!mapping_of(caller, of)) return true;  // Without /proc, every caller counts as part of MPI.
+  Line line;
+  // Without /proc, every caller counts as part of MPI.
+  if (!mapping_of(caller, of, line)) return true;
   if (of.inode == 0) return false;
-  if (of.is_of_mpi) return true;
-  return any_mapping(
-      [&](const MappedRange& range) { return range.is_same_file(of) && holds_function(range); });
+  if (is_name_of_mpi(of.path)) return true;
+  return any_mapping(line, [&](const MappedRange& range) {
+    return range.is_same_file(of) && holds_function(range);
+  });
 }
 
 // Remembers the result for each page of return addresses. Pages that share a slot replace each
@@ -158,7 +86,8 @@ bool is_on_alternate_stack() {
 bool are_on_one_stack(const void* one, const void* other) {
   if (is_on_alternate_stack()) return false;
   MappedRange range;
-  if (!mapping_of(reinterpret_cast<Address>(one), range)) return true;
+  Line line;
+  if (!mapping_of(reinterpret_cast<Address>(one), range, line)) return true;
   return range.holds(reinterpret_cast<Address>(other));
 }
 
@@ -202,7 +131,8 @@ bool is_called_by_mpi(const void* caller) noexcept { return is_part_of_mpi(calle
 
 void find_text(const void* function, std::uintptr_t& begin, std::size_t& bytes) noexcept {
   MappedRange range;
-  const bool found = mapping_of(reinterpret_cast<Address>(function), range);
+  Line line;
+  const bool found = mapping_of(reinterpret_cast<Address>(function), range, line);
   begin = found ? range.begin : 0;
   bytes = found ? range.end - range.begin : 0;
 }

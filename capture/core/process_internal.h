@@ -446,7 +446,7 @@ XYLEM_INLINE void write_record(const Call& call, const Meaning& meaning, std::ui
                   .tag = meaning.tag,
                   .number = meaning.number,
                   .cpu = cpu_now(),
-                  .reserved = {}};
+                  .caller = reinterpret_cast<std::uintptr_t>(thread_state.caller) & kMaxAddress};
   ring.head.store(head + 1, std::memory_order_release);
 }
 

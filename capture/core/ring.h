@@ -57,7 +57,7 @@
 namespace xylem::capture {
 
 constexpr std::uint64_t kSegmentMagic = 0x31676573'6d6c7978;  // "xylmseg1"
-constexpr std::uint32_t kLayoutVersion = 7;
+constexpr std::uint32_t kLayoutVersion = 8;
 
 /// Limits of the layout. Functions are numbered from 0 in the order of the function table.
 constexpr std::uint32_t kMaxFunctions = 1024;
@@ -140,6 +140,8 @@ constexpr unsigned kReduceOperations = 15;
 constexpr std::uint32_t kMaxRecordCalls = 0xffff;
 /// Sizes and requests in a record have at most this value.
 constexpr std::uint64_t kMaxRecordBytes = (std::uint64_t{1} << 48) - 1;
+/// Addresses of code have at most this value on x86-64 and AArch64.
+constexpr std::uint64_t kMaxAddress = (std::uint64_t{1} << 48) - 1;
 
 /// The record of a call. Times are ticks of the segment's clock.
 struct Record {
@@ -165,8 +167,11 @@ struct Record {
   /// With kRecordNumbered: number of the message in its channel, or of the collective on its
   /// communicator; see wire::kEventNumbered. Else 0.
   std::uint32_t number;
-  std::uint16_t cpu;  ///< Processor on which the call has ended; kNoCpu if it is not known.
-  std::uint16_t reserved[3];
+  /// Processor on which the call has ended; kNoCpu if it is not known.
+  std::uint64_t cpu : 16;
+  /// Return address of the wrapper: it is in the code that made the call, behind the call. 0 if it
+  /// is not known.
+  std::uint64_t caller : 48;
 };
 static_assert(sizeof(Record) == 64);
 

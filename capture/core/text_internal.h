@@ -37,6 +37,12 @@ class Text {
     return *this;
   }
 
+  void clear() noexcept {
+    at_[0] = 0;
+    length_ = 0;
+    fits_ = true;
+  }
+
   const char* c_str() const noexcept { return at_; }
   char* begin() noexcept { return at_; }
   std::size_t size() const noexcept { return length_; }

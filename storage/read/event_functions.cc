@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "storage/read/event_functions_internal.h"
 
 namespace xylem::storage {
@@ -23,6 +25,18 @@ void EventFunctions::refresh(Connection& connection) {
     aliases_[leaf][aliases.integer(1)] = FunctionKey{aliases.integer(2)};
   }
   tables_.clear();
+  if (!has_row(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'callsite'")) return;
+  // Ids count from 1, and no call site is ever removed.
+  Statement sites(connection, "SELECT site, id FROM callsite WHERE id > ?");
+  for (bool more = sites.first(call_sites_.size()); more; more = sites.next()) {
+    call_sites_.emplace(CallSiteId{std::bit_cast<std::uint64_t>(sites.integer(0))},
+                        sites.integer(1));
+  }
+}
+
+std::optional<std::int64_t> EventFunctions::call_site(CallSiteId site) const {
+  const auto found = call_sites_.find(site);
+  return found == call_sites_.end() ? std::nullopt : std::optional(found->second);
 }
 
 const std::vector<FunctionIndex>* EventFunctions::table_of(LeafId leaf) {

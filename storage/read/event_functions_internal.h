@@ -1,12 +1,14 @@
 #pragma once
 
-// What all readers of chunks need: the function of an event, and the error for a damaged chunk.
+// What all readers of chunks need: the function of an event, its call site, and the error for a
+// damaged chunk.
 
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -36,6 +38,8 @@ class EventFunctions {
   const std::vector<FunctionIndex>* table_of(LeafId leaf);
   /// The name; "function N" if the file does not name the function.
   const std::string& name(LeafId leaf, FunctionId function);
+  /// The key of a call site in the table `callsite`; nullopt if it is not known.
+  std::optional<std::int64_t> call_site(CallSiteId site) const;
 
  private:
   std::deque<WaitFunction> list_;
@@ -44,6 +48,7 @@ class EventFunctions {
   // Leaves without functions of their own share one table; its key is nullopt.
   std::map<std::optional<LeafId>, std::vector<FunctionIndex>> tables_;
   std::map<FunctionKey, std::string> unnamed_;
+  std::unordered_map<CallSiteId, std::int64_t> call_sites_;
 };
 
 /// "chunk 7 of world 0, rank 1 is damaged: ...", with the code of `why`.

@@ -338,6 +338,10 @@ const std::string& EventReader::function_name(const Item& item) {
   return state_->functions.name(state_->processes[raw(item.process)].leaf, item.event->function);
 }
 
+std::optional<std::int64_t> EventReader::call_site(CallSiteId site) const {
+  return state_->functions.call_site(site);
+}
+
 EventReader::Surveyed EventReader::survey(ProcessIndex process) {
   Surveyed found;
   std::optional<ThreadIndex> thread;

@@ -106,6 +106,8 @@ class EventReader {
   const std::deque<WaitFunction>& functions() const;
   /// The name of the event's function; "function N" if the file does not name it.
   const std::string& function_name(const Item& item);
+  /// The key of a call site in the table `callsite`; nullopt if the file does not know it.
+  std::optional<std::int64_t> call_site(CallSiteId site) const;
 
   /// The next event. Returns false at the end and on a failure.
   bool next(Item& item) {

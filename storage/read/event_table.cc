@@ -45,6 +45,7 @@ enum Column : int {
   kOperation,
   kInPlace,
   kCpu,
+  kCallSite,
 };
 
 constexpr const char* kDeclaration =
@@ -52,7 +53,8 @@ constexpr const char* kDeclaration =
     " end_ns INTEGER, kind TEXT, function TEXT, peer INTEGER, bytes INTEGER, tag INTEGER,"
     " comm INTEGER, request INTEGER, result INTEGER, calls INTEGER, number INTEGER,"
     " stage TEXT, success INTEGER, posted_bytes INTEGER, received_bytes INTEGER,"
-    " any_source INTEGER, any_tag INTEGER, operation TEXT, in_place INTEGER, cpu INTEGER)";
+    " any_source INTEGER, any_tag INTEGER, operation TEXT, in_place INTEGER, cpu INTEGER,"
+    " callsite INTEGER)";
 
 struct Module {
   bool completions;
@@ -304,6 +306,8 @@ void Cursor::column(sqlite3_context* out, int column) {
     case kCpu:
       if (event.cpu != wire::kNoCpu) sqlite3_result_int(out, event.cpu);
       return;
+    case kCallSite:
+      return result_optional(out, table_.functions.call_site(event.site));
     default:
       return;
   }

@@ -6,6 +6,7 @@
 
 #include <sqlite3ext.h>
 
+#include "storage/read/call_site_table_internal.h"
 #include "storage/read/event_table_internal.h"
 #include "storage/read/matching_tables_internal.h"
 #include "storage/read/wait_tables_internal.h"
@@ -19,5 +20,6 @@ extern "C" __attribute__((visibility("default"))) int sqlite3_xylemsqlite_init(
   SQLITE_EXTENSION_INIT2(api)
   int code = xylem::storage::register_event_tables(database, nullptr);
   if (code == SQLITE_OK) code = xylem::storage::register_wait_tables(database);
-  return code == SQLITE_OK ? xylem::storage::register_matching_tables(database) : code;
+  if (code == SQLITE_OK) code = xylem::storage::register_matching_tables(database);
+  return code == SQLITE_OK ? xylem::storage::register_call_site_table(database) : code;
 }

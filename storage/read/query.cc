@@ -18,6 +18,7 @@
 #include "base/printable_text.h"
 #include "base/saturating.h"
 #include "base/utf8.h"
+#include "storage/read/call_site_table_internal.h"
 #include "storage/read/event_reader.h"
 #include "storage/read/event_table_internal.h"
 #include "storage/read/matching_tables_internal.h"
@@ -225,6 +226,9 @@ Result<void> SqliteRunFile::connect() {
     return unexpected(sqlite_error(database, code, path_));
   }
   if (const int code = register_matching_tables(database); code != SQLITE_OK) {
+    return unexpected(sqlite_error(database, code, path_));
+  }
+  if (const int code = register_call_site_table(database); code != SQLITE_OK) {
     return unexpected(sqlite_error(database, code, path_));
   }
   sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);

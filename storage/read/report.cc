@@ -1,5 +1,7 @@
 #include "storage/read/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -121,6 +123,45 @@ void read_functions(Inquiry& inquiry, std::size_t max_rows, Report& report) {
       function.share = static_cast<double>(function.time_ns) / static_cast<double>(report.mpi_ns);
     }
     report.functions.push_back(std::move(function));
+  }
+}
+
+std::string after_slash(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// FILE:LINE, or OBJECT+0xOFFSET without debugging information.
+std::string place_of(const Value& file, const Value& line, const Value& object,
+                     const Value& offset) {
+  if (!is_null(file)) return after_slash(text_of(file)) + ":" + std::to_string(integer_of(line));
+  if (is_null(object)) return {};
+  return fmt::format("{}+{:#x}", after_slash(text_of(object)), count_of(offset));
+}
+
+void read_call_sites(Inquiry& inquiry, std::size_t max_rows, Report& report) {
+  if (!inquiry.has_table("callsite")) return;
+  if (inquiry.ask("SELECT 1 FROM callsite LIMIT 1").empty()) return;
+  for (const auto& row : inquiry.ask(
+           "SELECT t.function, c.file, c.line, c.object, c.offset, c.function, t.calls, t.bytes,"
+           " t.time, t.longest, t.estimated, count(*) OVER ()"
+           " FROM (SELECT callsite, function, sum(calls) AS calls, sum(bytes) AS bytes,"
+           " sum(time_ns) AS time, max(max_ns) AS longest, max(estimated) AS estimated"
+           " FROM callsite_total GROUP BY callsite, function) t"
+           " LEFT JOIN callsite c ON c.id = t.callsite"
+           " ORDER BY time DESC, t.callsite, t.function LIMIT " +
+           std::to_string(max_rows))) {
+    Report::CallSite site;
+    site.function = text_of(row[0]);
+    site.place = place_of(row[1], row[2], row[3], row[4]);
+    site.caller = is_null(row[5]) ? "" : text_of(row[5]);
+    site.calls = count_of(row[6]);
+    site.bytes = count_of(row[7]);
+    site.time_ns = integer_of(row[8]);
+    site.max_ns = integer_of(row[9]);
+    site.estimated = integer_of(row[10]) != 0;
+    if (report.mpi_ns > 0) {
+      site.share = static_cast<double>(site.time_ns) / static_cast<double>(report.mpi_ns);
+    }
+    report.call_sites_in_all = count_of(row[11]);
+    report.call_sites.push_back(std::move(site));
   }
 }
 
@@ -335,6 +376,12 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   if (auto held = run.hold(); !held) return unexpected(held.error());
   const auto waits = run.wait_states();
   auto report = waits ? make_report(run, waits->get(), limits) : unexpected(waits.error());
+  // A damaged chunk would end the query; the fault of the wait states names it.
+  if (report && report->wait_states.fault.empty()) {
+    Inquiry inquiry(run);
+    read_call_sites(inquiry, limits.call_sites, *report);
+    if (inquiry.failure) report = unexpected(*std::move(inquiry.failure));
+  }
   run.release();
   return report;
 }

@@ -24,6 +24,7 @@ struct ReportLimits {
   /// Number of worlds. The worlds whose ranks spent the most time in MPI are chosen.
   std::size_t worlds = 20;
   std::size_t functions = 15;
+  std::size_t call_sites = 15;
   std::size_t inexact_ranks = 20;
   /// Maximum number of ranks shown for each world. If a world has more ranks, the ranks with the
   /// lowest shares and the ranks with the highest shares are shown, half of each.
@@ -77,6 +78,18 @@ struct Report {
     Nanos time_ns = 0, max_ns = 0;
     double share = 0;        ///< Share of the time in MPI, 0 to 1.
     bool estimated = false;  ///< Some calls of the function were not timed.
+  };
+  /// Sums over the calls of one function from one place in the program, over all ranks.
+  struct CallSite {
+    std::string function;
+    /// FILE:LINE of the call, without folders; OBJECT+0xOFFSET without debugging information; "" if
+    /// the place is not known.
+    std::string place;
+    std::string caller;  ///< Function of the program that calls; "" if it is not known.
+    std::uint64_t calls = 0, bytes = 0;
+    Nanos time_ns = 0, max_ns = 0;
+    double share = 0;  ///< Share of the time in MPI, 0 to 1.
+    bool estimated = false;
   };
   /// The share of time that a rank spends in MPI. `mpi_ns` is the time in MPI, summed over the
   /// rank's threads. `span_ns` is the time in which the rank was watched, multiplied by the largest
@@ -161,6 +174,10 @@ struct Report {
   /// `mpi_ns` includes estimated times; so the shares are estimates too.
   bool mpi_estimated = false;
   std::vector<Function> functions;  ///< The function with the most time first.
+  /// From the trace; the call site with the most time first. Empty if the run has no trace, if the
+  /// trace is damaged, if no call site is known, and if make_report() got wait states.
+  std::vector<CallSite> call_sites;
+  std::uint64_t call_sites_in_all = 0;
   /// Sorted by name; only services that the configuration names.
   std::vector<Service> services;
   /// Sorted by name; only streams that the configuration names.

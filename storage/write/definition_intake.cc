@@ -1,8 +1,16 @@
 #include <bit>
+#include <span>
 
 #include "storage/write/definition_intake_internal.h"
 
 namespace xylem::storage {
+
+namespace {
+
+// SQLite's integers are signed.
+std::int64_t key(std::uint64_t id) { return std::bit_cast<std::int64_t>(id); }
+
+}  // namespace
 
 // All members define a communicator equally. A different definition is that of another communicator
 // with the same id, because ids are hashes.
@@ -17,12 +25,13 @@ DefinitionIntake::DefinitionIntake(Connection& c)
       name_(c, "INSERT OR REPLACE INTO comm_name VALUES(?,?,?)"),
       dimension_(c, "INSERT OR IGNORE INTO comm_dimension VALUES(?,?,?,?,?)"),
       neighbour_(c, "INSERT OR IGNORE INTO comm_neighbor VALUES(?,?,?,?,?,?)"),
+      call_site_(c,
+                 "INSERT OR IGNORE INTO callsite(site, object, build_id, offset)"
+                 " VALUES(?,?,lower(nullif(hex(?),'')),?)"),
       lost_(c, "UPDATE process SET lost_definitions = max(lost_definitions, ?2) WHERE id = ?1") {}
 
 void DefinitionIntake::put(ProcessKey process, WorldId world, Rank rank,
                            const wire::Definitions& definitions) {
-  // SQLite's integers are signed.
-  const auto key = [](std::uint64_t group) { return std::bit_cast<std::int64_t>(group); };
   for (const wire::CommunicatorRow& row : definitions.communicators) {
     communicator_.run(world, row.comm, wire::communicator_kind_name(row.kind), row.parent,
                       key(row.group), row.size, row.second_size);
@@ -40,6 +49,12 @@ void DefinitionIntake::put(ProcessKey process, WorldId world, Rank rank,
     neighbour_.run(world, row.comm, rank, row.is_source, row.position, row.rank);
   }
   if (definitions.lost != 0) lost_.run(process, definitions.lost);
+}
+
+void DefinitionIntake::put_call_sites(const std::vector<wire::CallSiteRow>& rows) {
+  for (const wire::CallSiteRow& row : rows) {
+    call_site_.run(key(raw(row.site)), row.object, std::span(row.build_id), key(row.offset));
+  }
 }
 
 }  // namespace xylem::storage

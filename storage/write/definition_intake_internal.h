@@ -2,7 +2,7 @@
 
 // Turns definitions into rows. A repeated definition changes nothing.
 
-#include <cstdint>
+#include <vector>
 
 #include "base/ids.h"
 #include "storage/sqlite_internal.h"
@@ -17,11 +17,14 @@ class DefinitionIntake {
  public:
   explicit DefinitionIntake(Connection& connection);
 
-  /// Stores the definitions of a process of `world`.
+  /// Stores the definitions of a process of `world`, except its call sites.
   void put(ProcessKey process, WorldId world, Rank rank, const wire::Definitions& definitions);
 
+  /// Stores call sites, which need no world.
+  void put_call_sites(const std::vector<wire::CallSiteRow>& rows);
+
  private:
-  Statement communicator_, member_, name_, dimension_, neighbour_, lost_;
+  Statement communicator_, member_, name_, dimension_, neighbour_, call_site_, lost_;
 };
 
 }  // namespace xylem::storage

@@ -207,6 +207,7 @@ void SqliteIntake::store_process(LeafId leaf, const wire::ProcessRow& row) {
   const ProcessKey process = process_of(leaf, row.lane);
   registration_.process.run(process, row.pid, row.program, row.mpi_library, row.clock,
                             row.unwatched, row.processors);
+  definitions_.put_call_sites(row.definitions.call_sites);
   if (!row.initialised) return;
   const std::span<const std::byte> key = std::as_bytes(std::span(row.world_key));
   std::int64_t world = 0;

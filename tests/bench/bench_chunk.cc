@@ -40,7 +40,7 @@ constexpr double kEncodeBarNs = 50;
 constexpr double kDecodeBarNs = 20;
 constexpr double kSizeBar = 4;
 
-static_assert(sizeof(Event) == 80);
+static_assert(sizeof(Event) == 88);
 
 struct Stream {
   std::string name;

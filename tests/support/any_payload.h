@@ -80,6 +80,9 @@ inline wire::Definitions any_definitions(ByteSource& in) {
     definitions.names.push_back({comm, any_name(in)});
     definitions.dimensions.push_back({comm, in.byte(), in.number<std::int32_t>(), in.coin()});
     definitions.neighbours.push_back({comm, in.coin(), in.byte(), std::nullopt});
+    definitions.call_sites.push_back({CallSiteId{in.number<std::uint64_t>()}, any_name(in),
+                                      std::vector<std::byte>(in.below(30), std::byte{7}),
+                                      in.number<std::uint64_t>()});
   }
   definitions.lost = in.number<std::uint64_t>();
   return definitions;

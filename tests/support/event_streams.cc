@@ -24,6 +24,7 @@ enum Function : std::uint16_t {
 };
 
 constexpr std::uint32_t kDoubles = 8;
+constexpr std::uint64_t kMaxRoom = 0xffff'ffff'ffff;
 
 /// Writes one thread's events one after another, with times as they are measured: log-normal gaps
 /// and durations around a median.
@@ -42,6 +43,8 @@ class Pen {
     event.begin_ns = now_ + around(gap_ns);
     event.end_ns = now_ = event.begin_ns + around(duration_ns);
     event.comm = CommId{0};
+    // As if each function was called at one place. Ids of places are hashes.
+    event.site = CallSiteId{(std::uint64_t{function} + 1) * 0x9e37'79b9'7f4a'7c15};
     return event;
   }
 
@@ -219,6 +222,10 @@ std::vector<Event> random_events(std::size_t count, std::uint64_t seed) {
     fill(event.request);
     fill(event.bytes);
     fill(event.room);
+    event.room &= kMaxRoom;
+    std::uint64_t site = 0;
+    fill(site);
+    event.site = CallSiteId{site};
     fill(event.cpu);
     fill(event.operation);
     fill(event.comm);

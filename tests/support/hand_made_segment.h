@@ -25,6 +25,7 @@ struct HandMadeCall {
   std::uint32_t calls = 1;
   std::uint16_t flags = 0;  ///< With kRecordPart, `calls` must be 0.
   std::uint64_t request = 0;
+  std::uint64_t caller = 0;
   bool is_counted = false;  ///< The call was counted when it began: see HandMadeSegment::begin().
 };
 
@@ -91,6 +92,7 @@ class HandMadeSegment {
     record.function = call.function;
     record.flags = call.flags;
     record.cpu = capture::kNoCpu;
+    record.caller = call.caller & capture::kMaxAddress;
     ring.head.store(head + 1, std::memory_order_release);
     return true;
   }

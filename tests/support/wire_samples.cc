@@ -274,6 +274,9 @@ Registration sample_registration_of_definitions() {
   definitions.names = {{CommId{77}, "grid of 2 x 2"}};
   definitions.dimensions = {{CommId{77}, 0, 2, true}, {CommId{77}, 1, 2, false}};
   definitions.neighbours = {{CommId{79}, true, 0, Rank{1}}, {CommId{79}, false, 1, std::nullopt}};
+  definitions.call_sites = {
+      {CallSiteId{0x8000000000000001}, "/usr/bin/solver", {std::byte{0xab}, std::byte{1}}, 0x1234},
+      {CallSiteId{9}, "/usr/lib/libhalo.so", {}, 16}};
   definitions.lost = 6;
   return registration;
 }

@@ -26,6 +26,7 @@ inline std::string back_to(int version) {
     const char* taken_back;
   };
   constexpr Step kSteps[] = {
+      {23, "DROP TABLE callsite;"},
       {22, "ALTER TABLE process RENAME COLUMN lost_parts TO lost_requests;"},
       {21,
        "DROP VIEW loss; ALTER TABLE process DROP COLUMN lost_requests;"

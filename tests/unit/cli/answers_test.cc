@@ -614,7 +614,8 @@ TEST_F(Answers, QueryPrintsTablesAndQuestionsThatWork) {
       out.str(),
       HasSubstr("  event(world, rank, thread, begin_ns, end_ns, kind, function, "
                 "peer, bytes, tag, comm, request, result, calls, number, stage, success, "
-                "posted_bytes, received_bytes, any_source, any_tag, operation, in_place, cpu)\n"));
+                "posted_bytes, received_bytes, any_source, any_tag, operation, in_place, cpu, "
+                "callsite)\n"));
   EXPECT_THAT(out.str(), HasSubstr("  unmatched(world, rank, kind, count, reason)\n"));
   EXPECT_THAT(out.str(), HasSubstr("  wait_state(world, rank, cause_rank, kind, function, time_ns,"
                                    " calls, root_rank)\n"));

@@ -190,7 +190,7 @@ TEST_F(ExportTest, CsvIsTheTableEvent) {
   std::string expected =
       "world,rank,thread,begin_ns,end_ns,kind,function,peer,bytes,tag,comm,request,result,calls,"
       "number,stage,success,posted_bytes,received_bytes,any_source,any_tag,operation,in_place,"
-      "cpu\n";
+      "cpu,callsite\n";
   const auto rows = run_->rows("SELECT * FROM event ORDER BY begin_ns, rank");
   ASSERT_TRUE(rows);
   for (const auto& row : *rows) {

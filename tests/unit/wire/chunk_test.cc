@@ -22,10 +22,12 @@ void PrintTo(const Event& e, std::ostream* out) {
        << " flags " << +e.flags << " thread " << raw(e.thread) << " peer " << e.peer << " bytes "
        << e.bytes << " tag " << e.tag << " comm " << raw(e.comm) << " request " << e.request
        << " result " << e.result << " calls " << e.calls << " number " << e.number << " room "
-       << e.room << " cpu " << e.cpu << " operation " << +e.operation;
+       << e.room << " cpu " << e.cpu << " operation " << +e.operation << " site " << raw(e.site);
 }
 
 namespace {
+
+constexpr std::uint64_t kMaxRoom = (std::uint64_t{1} << 48) - 1;
 
 constexpr std::size_t kSizes[] = {1,   2,   3,   7,   8,    23,   24,   25,   255,
                                   256, 511, 512, 513, 1000, 1535, 4095, 4096, kMaxChunkEvents};
@@ -139,7 +141,9 @@ TEST(Chunk, GivesBackEachExtremeOfEachField) {
       with([](Event& e) { e.function = FunctionId{0xffff}; }),
       with([](Event& e) { e.kind = 0xff; }),
       with([](Event& e) { e.flags = 0xffff; }),
-      with([](Event& e) { e.room = ~0ULL; }),
+      with([](Event& e) { e.room = kMaxRoom; }),
+      with([](Event& e) { e.site = CallSiteId{1}; }),
+      with([](Event& e) { e.site = CallSiteId{~0ULL}; }),
       with([](Event& e) { e.cpu = 0; }),
       with([](Event& e) { e.cpu = 0xfffe; }),
       with([](Event& e) { e.operation = 0; }),
@@ -159,7 +163,8 @@ TEST(Chunk, StaysWithinItsBoundWhenNothingRepeats) {
                   .end_ns = static_cast<Nanos>(random()),
                   .request = random(),
                   .bytes = random(),
-                  .room = random(),
+                  .room = random() & kMaxRoom,
+                  .site = CallSiteId{random()},
                   .comm = CommId{u32()},
                   .peer = static_cast<std::int32_t>(u32()),
                   .tag = static_cast<std::int32_t>(u32()),
@@ -238,9 +243,10 @@ TEST(Chunk, OfVersionOneHasNoNumbersWhateverItsFlagsSay) {
   event.flags = kEventSend;
   const Bytes newest = encoded({&event, 1});
   Bytes body(body_of(newest).begin(), body_of(newest).end());
-  body.pop_back();                             // Processors.
-  body.erase(body.end() - 5, body.end() - 3);  // Room and operation, before the index of the shape.
-  body.insert(body.end() - 2, std::byte{0});   // No requests, before the two columns of times.
+  body.pop_back();  // Processors.
+  // Room, operation and call site, before the index of the shape. Behind it, the number of call
+  // sites, 0, becomes the number of requests.
+  body.erase(body.end() - 7, body.end() - 4);
   Bytes chunk = with_checksum(body);
   chunk[0] = std::byte{1};
   const auto decoded = decode_chunk(chunk);
@@ -395,6 +401,24 @@ TEST(CorruptChunk, CannotClaimMoreThanItMay) {
   expect_corrupt(with_checksum(endless), "longer than 64 bits");
 }
 
+TEST(CorruptChunk, IsRefusedWhenAnEventNamesACallSiteThatIsNotInIt) {
+  Event event;
+  event.site = CallSiteId{1};
+  const Bytes chunk = encoded({&event, 1});
+  const Bytes body(body_of(chunk).begin(), body_of(chunk).end());
+  // Behind the number of call sites: a column of one, two empty ones of times, one of processors.
+  const std::size_t count = body.size() - 7;
+  const std::size_t index = count - 2;
+  ASSERT_EQ(body.at(count), std::byte{1});
+  ASSERT_EQ(body.at(index), std::byte{1});
+  Bytes damaged = body;
+  damaged[index] = std::byte{2};
+  expect_corrupt(with_checksum(damaged), "no call site");
+  damaged = body;
+  damaged[count] = std::byte{2};
+  expect_corrupt(with_checksum(damaged), "more call sites than shapes");
+}
+
 TEST(CorruptChunk, IsRefusedWhenItsSummaryIsNotThatOfItsEvents) {
   const auto events = xylem::testing::hpl_like_events(100, 6);
   const Bytes chunk = encoded(events);
@@ -496,7 +520,7 @@ std::vector<Event> golden_requests() {
 }
 
 /// golden_requests() with what else version 4 has: buffers, wildcards, reductions, blocks,
-/// processors.
+/// processors, call sites.
 std::vector<Event> golden_rest() {
   auto events = golden_requests();
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -508,6 +532,7 @@ std::vector<Event> golden_rest() {
     if (i % 8 == 3) event.operation = static_cast<std::uint8_t>(i % 15);
     if (i % 16 == 3) event.flags |= kEventInPlace;
     if (i % 25 == 24) event.flags |= kEventBlock;
+    if (i % 9 != 0) event.site = CallSiteId{(i % 7 + 1) * 0x9e37'79b9'7f4a'7c15};
   }
   return events;
 }

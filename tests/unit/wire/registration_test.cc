@@ -80,9 +80,21 @@ TEST(Registration, RefusesDefinitionsOfAProcessWithoutAWorld) {
       [](auto registration) {
         auto row = registration.initProcesses(1)[0];
         row.setLane(1);
-        row.initDefinitions();
+        row.initDefinitions().initMembers(1);
       },
-      "a process without a world has definitions");
+      "a process without a world has definitions of communicators");
+}
+
+TEST(Registration, CarriesTheCallSitesOfAProcessWithoutAWorld) {
+  Registration registration;
+  ProcessRow row;
+  row.lane = Lane{1};
+  row.definitions.call_sites = {{CallSiteId{~0ULL}, "/bin/app", {std::byte{0xab}}, ~0ULL},
+                                {CallSiteId{1}, "", {}, 0}};
+  registration.processes.push_back(row);
+  const auto back = decode_registration(encode(registration));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, registration);
 }
 
 TEST(Registration, HoldsTheFunctionsOfAnyMpiAndTheProcessesOfAnyHost) {

@@ -74,7 +74,8 @@ TEST(DefinitionLog, UnknownKindsAndShortPayloadsAreSkipped) {
   log.entry(DefinitionKind{999}, kMember);
   for (const DefinitionKind kind :
        {DefinitionKind::kCommunicator, DefinitionKind::kMember, DefinitionKind::kCommunicatorName,
-        DefinitionKind::kDimensions, DefinitionKind::kSources, DefinitionKind::kDestinations}) {
+        DefinitionKind::kDimensions, DefinitionKind::kSources, DefinitionKind::kDestinations,
+        DefinitionKind::kMappedFile}) {
     log.entry(kind, std::uint16_t{1});
     log.add(DefinitionHead{kind, 0, 0});
   }
@@ -95,6 +96,15 @@ TEST(DefinitionLog, NegativeSizesAndPlacesAreSkipped) {
             capture::CommunicatorDefinition{9, 0, 1, capture::CommunicatorKind::kIntra, 1, -1, 0});
   log.entry(DefinitionKind::kMember, capture::MemberDefinition{5, -1, 0});
   EXPECT_EQ(read_definitions(log.bytes()).definitions, wire::Definitions{});
+}
+
+TEST(DefinitionLog, AMappedFileThatEndsBeforeItBeginsIsSkipped) {
+  Log log;
+  log.entry(DefinitionKind::kMappedFile, capture::MappedFile{2, 2, 0});
+  log.entry(DefinitionKind::kMappedFile, capture::MappedFile{2, 3, 7});
+  const DefinitionBatch batch = read_definitions(log.bytes());
+  EXPECT_EQ(batch.mapped_code, (std::vector<MappedCode>{{2, 3, 7, ""}}));
+  EXPECT_EQ(batch.definitions, wire::Definitions{});
 }
 
 }  // namespace

@@ -288,7 +288,8 @@ TEST_F(WritersTest, OneSilenceThatIsDueMarksAllThatAreSilent) {
 
 TEST_F(WritersTest, AChunkIsDueWhenItsOldestRecordIs) {
   enter_world();
-  ChunkWriter writer(packets_, records_, processes_, kChunkAge);
+  RegistrationWriter announcer({.host = "host"}, packets_, processes_);
+  ChunkWriter writer(packets_, records_, announcer, processes_, kChunkAge);
   first_.write(0, {.function = 1, .begin = 1, .end = 2});
   Drain early = drain();
   EXPECT_TRUE(writer.drain(early));
@@ -303,10 +304,69 @@ TEST_F(WritersTest, AChunkIsDueWhenItsOldestRecordIs) {
   EXPECT_EQ(ChunkWriter::next_id(processes_.at(Lane{1}), kWritingLeaf).wave, 1u);
 }
 
+TEST_F(WritersTest, ACallSiteIsAnnouncedOnceAndBeforeItsChunk) {
+  enter_world();
+  RegistrationWriter announcer({.host = "host"}, packets_, processes_);
+  ChunkWriter writer(packets_, records_, announcer, processes_, kChunkAge);
+  processes_.at(Lane{1}).call_sites.add({0x1000, 0x2000, 0x500, "/no/such/program"});
+  for (int chunk = 0; chunk < 2; ++chunk) {
+    for (const std::uint64_t caller : {0x1100, 0x1200, 0x1100, 0x9999999}) {
+      first_.write(0, {.function = 1, .begin = 1, .end = 2, .caller = caller});
+    }
+    Drain due = drain();
+    due.everything = true;
+    EXPECT_TRUE(writer.drain(due));
+  }
+
+  const auto announced = registrations();
+  ASSERT_EQ(announced.size(), 1u);
+  const auto& rows = announced[0].processes.at(0).definitions.call_sites;
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].object, "/no/such/program");
+  EXPECT_EQ(rows[0].offset, 0x5ffu) << "one before the return address, in the file";
+  EXPECT_EQ(rows[1].offset, 0x6ffu);
+  const auto keys = journal_.keys();
+  ASSERT_EQ(keys.size(), 3u);
+  EXPECT_EQ(keys[0].stream, wire::kRegistrationStream);
+  for (std::size_t i = 1; i < keys.size(); ++i) {
+    const auto events = *wire::decode_chunk(journal_.read(keys[i]).payload);
+    ASSERT_EQ(events.size(), 4u);
+    EXPECT_EQ(events[0].site, rows[0].site);
+    EXPECT_EQ(events[1].site, rows[1].site);
+    EXPECT_EQ(events[2].site, rows[0].site);
+    EXPECT_EQ(events[3].site, CallSiteId{}) << "no file is mapped there";
+  }
+}
+
+TEST_F(WritersTest, ACallSiteWaitsForRoomAndItsChunkWithIt) {
+  enter_world();
+  RegistrationWriter announcer({.host = "host"}, packets_, processes_);
+  ChunkWriter writer(packets_, records_, announcer, processes_, kChunkAge);
+  processes_.at(Lane{1}).call_sites.add({0x1000, 0x2000, 0, "/no/such/program"});
+  first_.write(0, {.function = 1, .begin = 1, .end = 2, .caller = 0x1100});
+  std::uint64_t wave = 0;
+  while (packets_.write(draft_of(++wave, 4096), now_)) continue;
+  packets_.resume();
+  while (packets_.write(draft_of(++wave, 1), now_)) continue;
+  packets_.resume();
+  Drain full = drain();
+  full.everything = true;
+  EXPECT_FALSE(writer.drain(full));
+  EXPECT_EQ(processes_.at(Lane{1}).segment.progress(0).chunk_events, 0u);
+  for (const PacketKey& key : journal_.keys()) journal_.acknowledge(key);
+  packets_.resume();
+  Drain again = drain();
+  again.everything = true;
+  EXPECT_TRUE(writer.drain(again));
+  EXPECT_EQ(registrations().size(), 1u);
+  EXPECT_EQ(processes_.at(Lane{1}).segment.progress(0).chunk_events, 1u);
+}
+
 TEST_F(WritersTest, ARunWithoutChunksGetsNone) {
   enter_world();
   control_.chunks = false;
-  ChunkWriter writer(packets_, records_, processes_, kChunkAge);
+  RegistrationWriter announcer({.host = "host"}, packets_, processes_);
+  ChunkWriter writer(packets_, records_, announcer, processes_, kChunkAge);
   first_.write(0, {.function = 1, .begin = 1, .end = 2});
   processes_.at(Lane{1}).ended = true;
   Drain now = drain();

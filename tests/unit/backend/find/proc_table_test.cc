@@ -28,8 +28,8 @@ namespace {
 
 using namespace std::string_literals;
 
-/// Waits until a file of a process in /proc is not empty. posix_spawn returns a moment earlier: when
-/// the child has left the parent's memory.
+/// Waits until a file of a process in /proc is not empty. posix_spawn returns a moment earlier:
+/// when the child has left the parent's memory.
 void wait_for_content(pid_t pid, const std::string& file) {
   const std::string path = "/proc/" + std::to_string(pid) + "/" + file;
   const Nanos deadline = monotonic_now() + 10 * kSecond;

@@ -27,17 +27,18 @@ class DefinitionWriterTest : public ::testing::Test {
   SegmentHeader& segment() { return *reinterpret_cast<SegmentHeader*>(memory_.get()); }
 
   /// As the agent: reads all new definitions, and lets the writer use their room again.
-  wire::Definitions read() {
+  wire::Definitions read() { return read_all().definitions; }
+  backend::DefinitionBatch read_all() {
     DefinitionLog& log = segment().definitions;
     std::vector<std::byte> bytes;
     const std::uint64_t tail = log.tail.load();
     for (std::uint64_t at = tail; at != log.head.load(); ++at)
       bytes.push_back(memory_[definitions_offset() + at % kDefinitionBytes]);
-    const backend::DefinitionBatch batch = backend::read_definitions(bytes);
+    backend::DefinitionBatch batch = backend::read_definitions(bytes);
     EXPECT_EQ(batch.read, bytes.size());
     EXPECT_FALSE(batch.is_damaged);
     log.tail.store(tail + batch.read);
-    return batch.definitions;
+    return batch;
   }
   std::uint64_t dropped() { return segment().definitions.dropped.load(); }
 
@@ -67,6 +68,15 @@ TEST_F(DefinitionWriterTest, TheAgentReadsWhatWasWritten) {
                          {CommId{77}, true, 1, std::nullopt},
                          {CommId{77}, false, 0, Rank{5}}};
   EXPECT_EQ(read(), expected);
+}
+
+TEST_F(DefinitionWriterTest, AMappedFileHasItsWholePathIfAnEntryHasRoomForIt) {
+  const std::string longest(kMaxDefinitionBytes - sizeof(MappedFile), 'p');
+  writer_.mapped_file({0x1000, 0x2000, 0x300}, "/usr/lib/a library\n.so");
+  writer_.mapped_file({1, 2, 3}, (longest + "cut").c_str());
+  const std::vector<backend::MappedCode> expected = {
+      {0x1000, 0x2000, 0x300, "/usr/lib/a library\n.so"}, {1, 2, 3, longest}};
+  EXPECT_EQ(read_all().mapped_code, expected);
 }
 
 TEST_F(DefinitionWriterTest, ALongListIsCutIntoEntries) {

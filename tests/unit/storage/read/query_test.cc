@@ -331,7 +331,7 @@ TEST_F(QueryTest, AllowsOnlyReading) {
             "6\n");
   EXPECT_EQ(ask("SELECT count(*) FROM run"), "1\n");
   EXPECT_EQ(ask("SELECT sum(value) FROM json_each('[1, 2]')"), "3\n");
-  EXPECT_EQ(ask("SELECT count(*) FROM pragma_table_info('event')"), "24\n");
+  EXPECT_EQ(ask("SELECT count(*) FROM pragma_table_info('event')"), "25\n");
 }
 
 TEST_F(QueryTest, SaysWhatIsWrongWithSql) {

@@ -1,0 +1,62 @@
+#include "backend/find/mapped_code.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "backend/find/proc_file.h"
+#include "backend/find/proc_table.h"
+
+namespace xylem::backend {
+namespace {
+
+constexpr std::size_t kMaxMaps = 8u << 20;
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number, 16);
+  if (text.empty() || parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return number;
+}
+
+// Parses a line such as "7f12-7f34 r-xp 00001000 08:01 1234   /usr/lib/libm.so.6".
+std::optional<MappedCode> code_in(std::string_view line) {
+  std::string_view rest = line;
+  const std::string_view range = next_word(rest);
+  const std::string_view permissions = next_word(rest);
+  const std::string_view offset = next_word(rest);
+  next_word(rest);  // The device.
+  const std::string_view inode = next_word(rest);
+  const auto dash = range.find('-');
+  const auto slash = rest.find('/');
+  if (dash == std::string_view::npos || slash == std::string_view::npos || inode == "0" ||
+      permissions.find('x') == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const auto begin = number_of(range.substr(0, dash));
+  const auto end = number_of(range.substr(dash + 1));
+  const auto at = number_of(offset);
+  if (!begin || !end || !at || *begin >= *end) return std::nullopt;
+  return MappedCode{*begin, *end, *at, std::string(rest.substr(slash))};
+}
+
+}  // namespace
+
+std::vector<MappedCode> mapped_code_in(std::string_view maps) {
+  std::vector<MappedCode> found;
+  while (!maps.empty()) {
+    const std::string_view line = maps.substr(0, maps.find('\n'));
+    maps.remove_prefix(std::min(maps.size(), line.size() + 1));
+    if (auto code = code_in(line)) found.push_back(*std::move(code));
+  }
+  return found;
+}
+
+std::vector<MappedCode> read_mapped_code(std::uint32_t pid, std::uint64_t start_time) {
+  const std::string maps = read_start("/proc/" + std::to_string(pid) + "/maps", kMaxMaps);
+  // Checked afterwards: then the text is that of this process.
+  if (maps.empty() || start_time_of(pid) != start_time) return {};
+  return mapped_code_in(maps);
+}
+
+}  // namespace xylem::backend

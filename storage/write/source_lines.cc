@@ -1,0 +1,206 @@
+#include "storage/write/source_lines.h"
+
+#include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/unique_fd.h"
+#include "storage/sqlite_internal.h"
+
+namespace xylem::storage {
+namespace {
+
+struct EndDwfl {
+  void operator()(Dwfl* session) const noexcept { ::dwfl_end(session); }
+};
+
+struct Place {
+  std::optional<std::string> function, file;
+  std::optional<std::int64_t> line;
+};
+
+std::string hexadecimal(const unsigned char* bytes, std::size_t count) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    text += kDigits[bytes[i] >> 4];
+    text += kDigits[bytes[i] & 15];
+  }
+  return text;
+}
+
+std::string demangled(const char* symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
+  return status == 0 && name ? name.get() : symbol;
+}
+
+/// The debugging information of one program or library, as if it was loaded at address 0.
+class DebugFile {
+ public:
+  /// Returns false if the file cannot be read.
+  bool open(const std::string& path) {
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    struct stat found {};
+    if (!fd || ::fstat(fd.get(), &found) != 0 || !S_ISREG(found.st_mode)) return false;
+    session_.reset(::dwfl_begin(&kCallbacks));
+    if (!session_) return false;
+    ::dwfl_report_begin(session_.get());
+    // It closes the descriptor, unless it fails.
+    module_ = ::dwfl_report_elf(session_.get(), path.c_str(), path.c_str(), fd.get(), 0, true);
+    if (module_ != nullptr) static_cast<void>(fd.release());
+    ::dwfl_report_end(session_.get(), nullptr, nullptr);
+    return module_ != nullptr;
+  }
+
+  /// In hexadecimal digits; empty if there is none.
+  std::string build_id() const {
+    GElf_Addr bias = 0;
+    if (::dwfl_module_getelf(module_, &bias) == nullptr) return {};
+    const unsigned char* bytes = nullptr;
+    GElf_Addr at = 0;
+    const int size = ::dwfl_module_build_id(module_, &bytes, &at);
+    return size > 0 ? hexadecimal(bytes, static_cast<std::size_t>(size)) : std::string();
+  }
+
+  Place place_of(std::uint64_t address) const {
+    Place place;
+    place.function = function_of(address);
+    Dwfl_Line* const line = ::dwfl_module_getsrc(module_, address);
+    int number = 0;
+    const char* const file =
+        line == nullptr ? nullptr
+                        : ::dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
+    if (file == nullptr || number <= 0) return place;
+    place.file = file;
+    place.line = number;
+    const char* const folder = ::dwfl_line_comp_dir(line);
+    if (file[0] != '/' && folder != nullptr) place.file = std::string(folder) + "/" + file;
+    return place;
+  }
+
+ private:
+  /// The innermost function whose source has the call, also if it is inlined; without debugging
+  /// information the nearest symbol.
+  std::optional<std::string> function_of(std::uint64_t address) const {
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* const unit = ::dwfl_module_addrdie(module_, address, &bias);
+    Dwarf_Die* found = nullptr;
+    const int count = unit == nullptr ? 0 : ::dwarf_getscopes(unit, address - bias, &found);
+    const std::unique_ptr<Dwarf_Die, decltype(&std::free)> scopes(found, &std::free);
+    for (int i = 0; i < count; ++i) {
+      const int tag = ::dwarf_tag(&found[i]);
+      if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
+      if (const char* name = name_of(found[i])) return demangled(name);
+    }
+    const char* const symbol = ::dwfl_module_addrname(module_, address);
+    return symbol == nullptr ? std::nullopt : std::optional(demangled(symbol));
+  }
+
+  /// The name for linkers, which has namespace and parameters, or the plain name.
+  static const char* name_of(Dwarf_Die& die) {
+    Dwarf_Attribute memory;
+    for (const unsigned kind : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
+      Dwarf_Attribute* const name = ::dwarf_attr_integrate(&die, kind, &memory);
+      if (name != nullptr) return ::dwarf_formstring(name);
+    }
+    return ::dwarf_diename(&die);
+  }
+
+  static constexpr Dwfl_Callbacks kCallbacks = {
+      .find_elf = ::dwfl_build_id_find_elf,
+      .find_debuginfo = ::dwfl_standard_find_debuginfo,
+      .section_address = ::dwfl_offline_section_address,
+      .debuginfo_path = nullptr,
+  };
+
+  std::unique_ptr<Dwfl, EndDwfl> session_;
+  Dwfl_Module* module_ = nullptr;
+};
+
+std::string changed(const std::string& path, const std::vector<PathChange>& changes) {
+  for (const PathChange& change : changes) {
+    if (path.starts_with(change.from)) return change.to + path.substr(change.from.size());
+  }
+  return path;
+}
+
+struct Object {
+  std::string path, build_id;
+};
+
+std::vector<Object> objects_to_read(Connection& file) {
+  std::vector<Object> found;
+  Statement rows(file,
+                 "SELECT DISTINCT object, ifnull(build_id, '') FROM callsite"
+                 " WHERE NOT is_resolved ORDER BY 1");
+  for (bool more = rows.first(); more; more = rows.next()) {
+    found.push_back({rows.text(0), rows.text(1)});
+  }
+  return found;
+}
+
+void resolve(Connection& file, const Object& object, const DebugFile& debug) {
+  Statement rows(file,
+                 "SELECT id, offset FROM callsite"
+                 " WHERE object = ? AND ifnull(build_id, '') = ? AND NOT is_resolved");
+  std::vector<std::pair<std::int64_t, std::uint64_t>> sites;
+  for (bool more = rows.first(object.path, object.build_id); more; more = rows.next()) {
+    sites.emplace_back(rows.integer(0), static_cast<std::uint64_t>(rows.integer(1)));
+  }
+  Statement update(file,
+                   "UPDATE callsite SET is_resolved = 1, function = ?2, file = ?3, line = ?4"
+                   " WHERE id = ?1");
+  for (const auto& [id, offset] : sites) {
+    const Place place = debug.place_of(offset);
+    update.run(id, place.function, place.file, place.line);
+  }
+}
+
+}  // namespace
+
+Result<ResolvedSites> resolve_call_sites(const std::string& run_file,
+                                         const std::vector<PathChange>& changes) {
+  Connection file;
+  if (auto opened = file.open(run_file, SQLITE_OPEN_READWRITE, run_file); !opened)
+    return unexpected(opened.error());
+  ResolvedSites resolved;
+  file.execute("BEGIN");
+  if (!has_row(file, "SELECT 1 FROM sqlite_schema WHERE name = 'callsite'")) {
+    file.execute("COMMIT");
+    if (auto read = file.take(); !read) return unexpected(read.error());
+    return resolved;
+  }
+  for (const Object& object : objects_to_read(file)) {
+    DebugFile debug;
+    if (!debug.open(changed(object.path, changes))) {
+      resolved.unusable.emplace_back(object.path, "cannot be read");
+    } else if (!object.build_id.empty() && debug.build_id() != object.build_id) {
+      resolved.unusable.emplace_back(object.path, "has another build id");
+    } else {
+      resolve(file, object, debug);
+    }
+  }
+  Statement counts(file, "SELECT count(*), count(line) FROM callsite");
+  if (counts.first()) {
+    resolved.sites = static_cast<std::size_t>(counts.integer(0));
+    resolved.with_line = static_cast<std::size_t>(counts.integer(1));
+  }
+  counts.reset();
+  file.execute("COMMIT");
+  if (auto done = file.take(); !done) return unexpected(done.error());
+  return resolved;
+}
+
+}  // namespace xylem::storage

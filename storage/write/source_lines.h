@@ -1,0 +1,41 @@
+#pragma once
+
+// Finds the source lines of a run's call sites, from the debugging information of its programs.
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace xylem::storage {
+
+/// Where to look for the programs of a run: a path that begins with `from` is looked for under
+/// `to`.
+struct PathChange {
+  std::string from;
+  std::string to;
+};
+
+struct ResolvedSites {
+  std::size_t sites = 0;      ///< All call sites of the run.
+  std::size_t with_line = 0;  ///< Those with a line.
+  /// For each file that could not be used: its path, and why. "cannot be read", or "has another
+  /// build id".
+  std::vector<std::pair<std::string, std::string>> unusable;
+};
+
+/// Sets `function`, `file` and `line` in the run's table `callsite`, where they are not known yet.
+/// A program or library is used only if it has the build id that it had in the run. If it had none,
+/// its path is enough. `function`, `file` and `line` are those of the source with the call, also if
+/// its function is inlined. A program without debugging information gives symbols as functions, a
+/// stripped one only those that it exports. Reads also what gdb finds: files with separate
+/// debugging information, and a debuginfod server if DEBUGINFOD_URLS names one.
+///
+/// Needs about 10 ms for each program, and much longer for debugging information of hundreds of MB.
+/// Fails like Connection::open() and with the failure of a statement; then nothing is changed.
+Result<ResolvedSites> resolve_call_sites(const std::string& run_file,
+                                         const std::vector<PathChange>& changes = {});
+
+}  // namespace xylem::storage

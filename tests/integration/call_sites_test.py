@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""The record names the line of each call: in programs that are generated with calls on known lines, in C and C++, position
+independent or not, in shared objects that are linked or loaded, stripped, and killed."""
+
+import json
+import random
+import re
+import signal
+import subprocess
+import unittest
+
+from harness import WholeSystemTest, mpirun, random_seed
+
+CALLS = 200
+RANKS = 2
+LANGUAGES = {"c": ("mpich", "mpicc.mpich", "c"), "c++": ("openmpi", "mpicxx.openmpi", "cc")}
+EVENTS = """SELECT e.function, c.file, c.line, c.function AS caller, c.object, c.offset FROM event e
+            LEFT JOIN callsite c ON c.id = e.callsite WHERE e.rank = {} ORDER BY e.begin_ns"""
+# Each is a statement that calls one function. Its result is used, so that no call is a jump.
+STATEMENTS = {
+    "MPI_Comm_rank": "errors += MPI_Comm_rank(MPI_COMM_WORLD, &number);",
+    "MPI_Comm_size": "errors += MPI_Comm_size(MPI_COMM_SELF, &number);",
+    "MPI_Barrier": "errors += MPI_Barrier(MPI_COMM_WORLD);",
+    "MPI_Bcast": "errors += MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD);",
+    "MPI_Allreduce": "errors += MPI_Allreduce(&one, &sum, 1, MPI_INT,\n  MPI_SUM,\n  MPI_COMM_WORLD);",
+    "MPI_Sendrecv": "errors += MPI_Sendrecv(&one, 1, MPI_INT, 0, 3,\n  &sum, 1, MPI_INT, 0, 3, MPI_COMM_SELF, MPI_STATUS_IGNORE);",
+    "MPI_Iprobe": "errors += MPI_Iprobe(MPI_ANY_SOURCE, 9, MPI_COMM_SELF, &number, MPI_STATUS_IGNORE);",
+}
+MAIN = """
+#include <mpi.h>
+#include <stddef.h>
+#include <signal.h>
+#include <dlfcn.h>
+#ifdef __cplusplus
+extern "C"
+#endif
+int work(void);
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+#ifdef LOADED
+  void* library = dlopen(LOADED, RTLD_NOW);
+  int (*run)(void) = library == NULL ? NULL : (int (*)(void))dlsym(library, "work");
+  int errors = run == NULL ? 1 : run();
+#else
+  int errors = work();
+#endif
+  if (argc > 1) raise(SIGKILL);
+  MPI_Finalize();
+  return errors;
+}
+"""
+
+
+class Source:
+    """A file with the function work(), and what it calls: function, line, and name of the calling function."""
+
+    def __init__(self, rng, language):
+        self.lines, self.calls = [], []
+        self.add("#include <mpi.h>")
+        self.add("static int number, one = 1, sum;")
+        names, statements = [], 0
+        while statements < CALLS:
+            names.append(f"part_{len(names)}")
+            self.begin(rng, language, names[-1])
+            for _ in range(rng.randint(1, 12)):
+                self.call(rng, names[-1])
+                statements += 1
+            self.add("  return errors;")
+            self.add("}")
+        if language == "c++":
+            self.add('extern "C"')
+        self.add("int work(void) {")
+        self.add("  volatile int errors = 0;  // Else the last call may be a jump.")
+        for name in names:
+            self.add(f"  errors += {name}();")
+        self.add("  return errors;")
+        self.add("}")
+
+    def add(self, text):
+        self.lines += text.split("\n")
+
+    def begin(self, rng, language, name):
+        kinds = ["static int", "static inline int", "__attribute__((noinline)) static int",
+                 "__attribute__((always_inline)) static inline int"]
+        if language == "c++":
+            kinds += ["inline int", "template <typename Number = int> static Number"]
+        self.add(f"{rng.choice(kinds)} {name}({'' if language == 'c++' else 'void'}) {{")
+        self.add("  volatile int errors = 0;  // Else the last call may be a jump.")
+
+    def call(self, rng, caller):
+        for _ in range(rng.randint(0, 3)):
+            self.add(rng.choice(["", "  /* MPI_Barrier(MPI_COMM_WORLD); */", "  one = 1;"]))
+        function = rng.choice(sorted(STATEMENTS))
+        self.calls.append((function, len(self.lines) + 1, caller))
+        self.add("  " + STATEMENTS[function])
+
+    def text(self):
+        return "\n".join(self.lines) + "\n"
+
+
+def name_in(function):
+    """The name that Source gave a function; C++ has parameters and a result around it."""
+    found = re.search(r"part_\d+", function or "")
+    return found and found[0]
+
+
+def calls_in_work(store, rank):
+    # A library of Open MPI for C++ calls MPI_Initialized before MPI_Init.
+    return [row for row in store.rows(EVENTS.format(rank)) if row["function"] not in ("MPI_Init", "MPI_Initialized", "MPI_Finalize")]
+
+
+class CallSitesTest(WholeSystemTest):
+    def setUp(self):
+        super().setUp()
+        seed = random_seed()
+        print("seed", seed)
+        self.rng = random.Random(seed)
+
+    def build(self, language, how):
+        """Returns the program, and what it calls."""
+        mpi, compiler, ending = LANGUAGES[language]
+        source = Source(self.rng, language)
+        main, work = self.folder / f"main.{ending}", self.folder / f"work.{ending}"
+        main.write_text(MAIN)
+        work.write_text(source.text())
+        program, library = self.folder / f"program-{how}.{mpi}", self.folder / f"libwork-{how}.so"
+
+        def run(*words):
+            # Two functions with equal code stay two.
+            subprocess.run([compiler, "-g", "-O2", "-fno-ipa-icf", *words], check=True, cwd=self.folder)
+        if how in ("linked", "loaded"):
+            run("-shared", "-fPIC", work, "-o", library)
+        if how == "linked":
+            run(main, library, f"-Wl,-rpath,{self.folder}", "-o", program)
+        elif how == "loaded":
+            run(f'-DLOADED="{library}"', main, "-ldl", "-o", program)
+        else:
+            run(*(["-no-pie", "-fno-pie"] if how == "fixed" else ["-pie", "-fPIE"]), main, work, "-o", program)
+        return program, work, source.calls
+
+    def run_program(self, program, *arguments, expect=0):
+        """The program's name ends with that of its MPI."""
+        command = mpirun(program.suffix[1:], RANKS, program.with_suffix(""), *arguments)
+        return self.run_job(command, "--overwrite", "--detail", "trace", "--sample", "none", expect=expect)
+
+    def assert_lines(self, store, work, calls):
+        for rank in range(RANKS):
+            found = calls_in_work(store, rank)
+            self.assertEqual([(row["function"], row["line"], name_in(row["caller"])) for row in found], calls, f"rank {rank}")
+            self.assertEqual({row["file"] for row in found}, {str(work)})
+        self.assert_totals(store)
+
+    def assert_totals(self, store):
+        """The sums by call site are the sums by function, which windows carry."""
+        sums = "SELECT world, rank, function, sum(calls) AS calls, sum(bytes) AS bytes FROM {} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+        self.assertEqual(store.rows(sums.format("callsite_total")), store.rows(sums.format("function_total")))
+        self.assertEqual(store.rows("SELECT * FROM event WHERE callsite IS NULL AND function <> 'MPI_Initialized'"), [])
+
+    def test_the_line_is_right_in_every_kind_of_program(self):
+        for language in LANGUAGES:
+            for how in ("moving", "fixed", "linked", "loaded"):
+                with self.subTest(language=language, how=how):
+                    program, work, calls = self.build(language, how)
+                    store = self.run_program(program)
+                    self.assert_adds_up(store)
+                    self.assert_lines(store, work, calls)
+                    print(f"{language}, {how}: {len(calls)} of {len(calls)} lines of each of {RANKS} ranks")
+
+    def test_a_stripped_program_gives_what_addr2line_needs(self):
+        program, work, calls = self.build("c", "moving")
+        whole = self.folder / "whole"
+        whole.write_bytes(program.read_bytes())
+        subprocess.run(["strip", program], check=True)
+        store = self.run_program(program)
+        for rank in range(RANKS):
+            rows = calls_in_work(store, rank)
+            self.assertEqual({(row["line"], row["object"]) for row in rows}, {(None, str(program))})
+            lines = subprocess.run(["addr2line", "-e", whole, *(hex(row["offset"]) for row in rows)], check=True,
+                                   capture_output=True, text=True).stdout.split("\n")[:-1]
+            found = [(row["function"], f"{work}:{line}") for row, (_, line, _) in zip(rows, calls)]
+            self.assertEqual([(row["function"], line.split(" ")[0]) for row, line in zip(rows, lines)], found)
+        self.assertIn("program-moving.mpich+0x", self.xylem("report", store.path).stdout)
+
+    def test_the_lines_of_a_killed_program_are_known(self):
+        program, work, calls = self.build("c", "linked")
+        store = self.run_program(program, "die", expect=signal.SIGKILL)
+        self.assert_lines(store, work, calls)
+
+    def test_the_report_names_the_lines_with_the_most_time(self):
+        program, _, calls = self.build("c", "moving")
+        store = self.run_program(program)
+        report = self.xylem("report", "--json", store.path)
+        self.assertEqual(report.returncode, 0, report.stderr)
+        lines = {(function, f"work.c:{line}", caller) for function, line, caller in calls}
+        sites = [site for site in json.loads(report.stdout)["call_sites"] if site["caller"] != "main"]
+        self.assertTrue(sites)
+        self.assertLessEqual({(site["function"], site["place"], site["caller"]) for site in sites}, lines)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,114 @@
+#include "backend/agent/call_sites.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "backend/find/proc_table.h"
+
+namespace xylem::backend {
+namespace {
+
+std::uint32_t own_pid() { return static_cast<std::uint32_t>(::getpid()); }
+std::uint64_t code() { return reinterpret_cast<std::uintptr_t>(&code) + 1; }
+
+/// The process 1 with a wrong start time: its /proc is not read.
+CallSites of_an_ended_process() { return {1, 0}; }
+
+TEST(CallSites, AreFoundInThisProcessByItsMaps) {
+  CallSites sites(own_pid(), start_time_of(own_pid()));
+  const CallSiteId site = sites.site_of(code());
+  ASSERT_EQ(sites.found().size(), 1u);
+  const wire::CallSiteRow row = sites.found()[0];
+  EXPECT_EQ(row.site, site);
+  EXPECT_NE(site, CallSiteId{});
+  EXPECT_EQ(row.object, std::filesystem::read_symlink("/proc/self/exe"));
+  EXPECT_EQ(row.build_id, read_object_file("/proc/self/exe").build_id);
+  EXPECT_EQ(sites.site_of(code()), site);
+  EXPECT_EQ(sites.found().size(), 1u) << "known already";
+}
+
+TEST(CallSites, AreTheSameInEveryProcess) {
+  CallSites one(own_pid(), start_time_of(own_pid()));
+  CallSites other = of_an_ended_process();
+  static_cast<void>(one.site_of(code()));
+  const wire::CallSiteRow row = one.found().at(0);
+  // As if the other one had the same file elsewhere. This program's code is loaded where the file
+  // says, apart from one constant.
+  const auto mapped = read_mapped_code(own_pid(), start_time_of(own_pid()));
+  const auto its_own = std::find_if(mapped.begin(), mapped.end(), [](const MappedCode& each) {
+    return each.begin <= code() && code() < each.end;
+  });
+  ASSERT_NE(its_own, mapped.end());
+  constexpr std::uint64_t kElsewhere = 0x70000000;
+  other.add(
+      {kElsewhere, kElsewhere + (its_own->end - its_own->begin), its_own->offset, its_own->path});
+  EXPECT_EQ(other.site_of(code() - its_own->begin + kElsewhere), row.site);
+  EXPECT_EQ(other.found().at(0), row);
+}
+
+TEST(CallSites, OfALibraryThatIsLoadedLaterAreFoundByLookingAgain) {
+  CallSites sites(own_pid(), start_time_of(own_pid()));
+  static_cast<void>(sites.site_of(code()));                 // Reads the maps.
+  void* const library = ::dlopen("libanl.so.1", RTLD_NOW);  // A part of glibc.
+  ASSERT_NE(library, nullptr) << ::dlerror();
+  std::uint64_t address = 0;
+  std::string path;
+  for (const MappedCode& each : read_mapped_code(own_pid(), start_time_of(own_pid()))) {
+    if (each.path.find("libanl") == std::string::npos) continue;
+    address = each.begin + 1;
+    path = each.path;
+  }
+  ASSERT_NE(address, 0u);
+  EXPECT_EQ(sites.site_of(address), CallSiteId{}) << "the maps are read once for each chunk";
+  sites.look_again();
+  EXPECT_NE(sites.site_of(address), CallSiteId{});
+  EXPECT_EQ(sites.found().back().object, path);
+  ::dlclose(library);
+}
+
+TEST(CallSites, WithoutAFileHaveNoId) {
+  CallSites sites = of_an_ended_process();
+  EXPECT_EQ(sites.site_of(0), CallSiteId{});
+  EXPECT_EQ(sites.site_of(code()), CallSiteId{});
+  EXPECT_TRUE(sites.found().empty());
+}
+
+TEST(CallSites, AFileThatCannotBeReadGivesItsOffsets) {
+  CallSites sites = of_an_ended_process();
+  sites.add({0x1000, 0x2000, 0x500, "/no/such\x1b[2J"});
+  EXPECT_NE(sites.site_of(0x1001), CallSiteId{});
+  EXPECT_EQ(sites.found().at(0).offset, 0x500u);
+  EXPECT_TRUE(sites.found().at(0).build_id.empty());
+  EXPECT_EQ(sites.found().at(0).object, "/no/such\\x1b[2J");
+  EXPECT_EQ(sites.site_of(0x1000), CallSiteId{}) << "its call would be before the file";
+  EXPECT_NE(sites.site_of(0x2000), CallSiteId{}) << "its call is the last instruction";
+}
+
+TEST(CallSites, FollowAFileThatReplacesAnother) {
+  CallSites sites = of_an_ended_process();
+  sites.add({0x1000, 0x3000, 0, "/first"});
+  const CallSiteId first = sites.site_of(0x1100);
+  sites.add({0x1000, 0x3000, 0, "/first"});
+  EXPECT_EQ(sites.site_of(0x1100), first);
+  EXPECT_EQ(sites.found().size(), 1u) << "the same file again changes nothing";
+  sites.add({0x1000, 0x2000, 0, "/second"});
+  EXPECT_NE(sites.site_of(0x1100), first);
+  EXPECT_EQ(sites.found().back().object, "/second");
+}
+
+TEST(CallSites, AreLimited) {
+  CallSites sites = of_an_ended_process();
+  sites.add({0x1000, 0x1000 + 4 * CallSites::kMaxSites, 0, "/large"});
+  for (std::size_t i = 1; i <= CallSites::kMaxSites; ++i) {
+    ASSERT_NE(sites.site_of(0x1000 + i), CallSiteId{}) << i;
+  }
+  EXPECT_EQ(sites.site_of(0x1000 + CallSites::kMaxSites + 1), CallSiteId{});
+  EXPECT_NE(sites.site_of(0x1001), CallSiteId{}) << "those that are known stay known";
+  EXPECT_EQ(sites.found().size(), CallSites::kMaxSites);
+}
+
+}  // namespace
+}  // namespace xylem::backend

@@ -129,7 +129,8 @@ std::uint64_t hash_of(const Shape& shape) {
   const std::uint64_t b = (shape.word[1] + a) * 0xc4ceb9fe1a85ec53;
   const std::uint64_t c = (shape.word[2] ^ shape.word[3] << 17) * kMix;
   const std::uint64_t d =
-      (shape.word[4] ^ shape.word[3]) * 0xd6e8feb86659fd93 ^ shape.word[5] * 0x9fb21c651e98df25;
+      (shape.word[4] ^ shape.word[3]) * 0xd6e8feb86659fd93 ^
+      (shape.word[5] + (shape.word[6] ^ shape.word[6] >> 29)) * 0x9fb21c651e98df25;
   const std::uint64_t sum = (a ^ b >> 32) + (b ^ c >> 31) + (c ^ d >> 29) + d;
   return (sum ^ sum >> 32) * kMix;
 }
@@ -242,7 +243,8 @@ std::optional<bool> success_of(const Event& event) {
 struct ChunkEncoder::State {
   internal::ColumnWriter columns;
   internal::Numbering<internal::Shape> shapes;
-  internal::Numbering<std::uint64_t> sites;
+  internal::Numbering<std::uint64_t> sites;  // By shape.
+  std::vector<internal::Shape> table;        // The shapes, with the index of their call site.
   internal::TimeGroups groups;
   internal::NumberOrder order;
   std::vector<std::uint64_t> numbers;        // By numbered event.
@@ -256,6 +258,7 @@ struct ChunkEncoder::State {
   Bytes body;
 
   void take_apart(std::span<const Event> events, Nanos start);
+  void make_table();
   void write_body();
   void write_numbers();
 };
@@ -263,7 +266,6 @@ struct ChunkEncoder::State {
 void ChunkEncoder::State::take_apart(std::span<const Event> events, Nanos start) {
   using internal::Clock;
   shapes.clear();
-  sites.clear();
   requests.clear();
   numbers.clear();
   shape_of.resize(events.size());
@@ -285,17 +287,23 @@ void ChunkEncoder::State::take_apart(std::span<const Event> events, Nanos start)
       requests.push_back(request_order.tell(event));
     }
     if ((event.flags & kEventNumbered) != 0) numbers.push_back(event.number);
-    std::uint16_t site = 0;
-    if (event.site != CallSiteId{}) {
-      site = static_cast<std::uint16_t>(sites.number(raw(event.site)) + 1);
-    }
-    const internal::Shape shape = internal::shape_of(event, form, site);
+    const internal::Shape shape = internal::shape_of(event, form);
     shape_of[i] = shapes.number(shape);
   }
 }
 
+void ChunkEncoder::State::make_table() {
+  table.assign(shapes.keys().begin(), shapes.keys().end());
+  sites.clear();
+  for (internal::Shape& shape : table) {
+    const std::uint64_t site = shape.word[6];
+    if (site == 0) continue;
+    internal::set_site_index(shape, static_cast<std::uint16_t>(sites.number(site) + 1));
+  }
+}
+
 void ChunkEncoder::State::write_body() {
-  const auto table = shapes.keys();
+  make_table();
   internal::append_varint(body, table.size());
   field.resize(table.size());
   for (const internal::ShapeField& each : internal::kShapeFields) {
@@ -333,7 +341,6 @@ void ChunkEncoder::State::write_body() {
 
 void ChunkEncoder::State::write_numbers() {
   if (numbers.empty()) return;
-  const auto table = shapes.keys();
   order.plan(table);
   std::size_t at = 0;
   for (const std::uint16_t shape : shape_of) {

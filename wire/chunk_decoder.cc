@@ -131,7 +131,7 @@ bool ChunkDecoder::State::read_sites() {
   sites.resize(count);
   if (!in.read(std::span(sites), 8)) return false;
   for (std::size_t s = 0; s < shapes.size(); ++s) {
-    const std::uint16_t site = internal::site_of(shapes[s]);
+    const std::uint16_t site = internal::site_index_of(shapes[s]);
     if (site > count) return in.fail("an event in it has no call site");
     if (site != 0) template_of[s].site = CallSiteId{sites[site - 1]};
   }

@@ -15,17 +15,18 @@
 namespace xylem::wire::internal {
 
 /// All fields of an event except its times, its request, its number and its processor. They are
-/// packed into six words, so two shapes can be compared word by word. "None" is stored as 0, and
-/// tag and result are zigzag encoded. So most upper byte planes are 0. The call site is an index
-/// into the chunk's table of call sites, plus 1.
+/// packed into words, so two shapes can be compared word by word. "None" is stored as 0, and tag
+/// and result are zigzag encoded. So most upper byte planes are 0. The last word, the call site, is
+/// not stored as it is: the upper 16 bits of the word before have its index in the chunk's table of
+/// call sites, plus 1.
 struct Shape {
-  std::uint64_t word[6];
+  std::uint64_t word[7];
 
   /// The comparison has no branches, because the processor could not predict in which word two
   /// shapes differ.
   bool operator==(const Shape& other) const {
     std::uint64_t difference = 0;
-    for (std::size_t i = 0; i < 6; ++i) difference |= word[i] ^ other.word[i];
+    for (std::size_t i = 0; i < std::size(word); ++i) difference |= word[i] ^ other.word[i];
     return difference == 0;
   }
 };
@@ -63,8 +64,8 @@ constexpr std::size_t kEarlyShapeFields = 11;
 constexpr unsigned kRoomBits = 48;
 constexpr std::uint64_t kRoomMask = (std::uint64_t{1} << kRoomBits) - 1;
 
-/// `site` is the event's index into the table of call sites, plus 1; 0 without one.
-inline Shape shape_of(const Event& event, std::uint64_t form, std::uint16_t site) {
+/// The shape of an event, without the index of its call site.
+inline Shape shape_of(const Event& event, std::uint64_t form) {
   const auto pair = [](std::uint32_t low, std::uint32_t high) {
     return low | std::uint64_t{high} << 32;
   };
@@ -75,16 +76,19 @@ inline Shape shape_of(const Event& event, std::uint64_t form, std::uint16_t site
                 pair(event.calls, raw(event.thread)),
                 raw(event.function) | std::uint64_t{event.kind} << 16 | form << 24 |
                     std::uint64_t{event.flags} << 32 | std::uint64_t{operation} << 48,
-                (event.room & kRoomMask) | std::uint64_t{site} << kRoomBits}};
+                event.room & kRoomMask, raw(event.site)}};
 }
 
 inline std::uint64_t form_of(const Shape& shape) { return shape.word[4] >> 24 & 0xff; }
 inline std::uint16_t flags_of(const Shape& shape) {
   return static_cast<std::uint16_t>(shape.word[4] >> 32);
 }
-/// See shape_of().
-inline std::uint16_t site_of(const Shape& shape) {
+/// The index of the call site, plus 1; 0 without one.
+inline std::uint16_t site_index_of(const Shape& shape) {
   return static_cast<std::uint16_t>(shape.word[5] >> kRoomBits);
+}
+inline void set_site_index(Shape& shape, std::uint16_t index) {
+  shape.word[5] |= std::uint64_t{index} << kRoomBits;
 }
 
 /// Returns the event of a shape, without times, request and call site.

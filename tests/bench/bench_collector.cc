@@ -57,6 +57,10 @@ enum Function : std::uint16_t {
   kWtime = 540,
 };
 
+/// Each function is called at one place of a file without a name, which cannot be read.
+constexpr std::uint64_t kCode = 0x55550000;
+constexpr std::uint64_t kCodeBytes = 0x10000;
+
 /// One rank's calls, again and again; times count from 0, in ns.
 struct Script {
   std::vector<HandMadeCall> calls;
@@ -70,6 +74,7 @@ class Pen {
 
   HandMadeCall& call(Function function, double gap_ns, double duration_ns) {
     HandMadeCall call;
+    call.caller = kCode + 20 * (function + 1u);
     call.function = function;
     call.begin = static_cast<std::uint64_t>(now_ + around(gap_ns));
     now_ = static_cast<Nanos>(call.begin) + around(duration_ns);
@@ -165,6 +170,8 @@ class Rank {
         script_(std::move(script)) {
     segment_->header().clock = capture::ClockKind::kTsc;
     segment_->enter_world(number, kRanks);
+    segment_->define(capture::DefinitionKind::kMappedFile,
+                     capture::MappedFile{kCode, kCode + kCodeBytes, 0});
   }
 
   Segment view() { return segment_->view(); }

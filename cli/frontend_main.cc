@@ -4,12 +4,17 @@
 //   xylem-frontend CONTROL_FD LISTENING_FD...
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -83,8 +88,10 @@ net::RuntimeOptions network_options(const launch::Setup& setup, const RunOptions
   return options;
 }
 
-// Without lines the run is whole. `xylem lines` finds them later.
-void find_source_lines(const std::string& store) {
+constexpr int kLinesPatienceMs = 10'000;
+
+void find_source_lines_here(const std::string& store) {
+  ::unsetenv("DEBUGINFOD_URLS");  // The end of a run waits for no server.
   const auto found = storage::resolve_call_sites(store);
   if (!found) {
     log(Level::kWarn, "the source lines of calls are not stored", {{"why", found.error().message}});
@@ -92,6 +99,29 @@ void find_source_lines(const std::string& store) {
   }
   for (const auto& [object, why] : found->unusable) {
     log(Level::kInfo, "no source lines of a program or library", {{"file", object}, {"why", why}});
+  }
+}
+
+// Debugging information belongs to the job: it may be damaged, or so large that it takes too long.
+// So a process of its own reads it. Without lines the run is whole.
+void find_source_lines(const std::string& store) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    find_source_lines_here(store);
+    ::_exit(0);
+  }
+  if (child < 0) return;
+  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  pollfd end{process.get(), POLLIN, 0};
+  const bool has_ended = process && ::poll(&end, 1, kLinesPatienceMs) > 0;
+  if (!has_ended) ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (status != 0) {
+    log(Level::kWarn, "the source lines of calls are not stored",
+        {{"why", has_ended ? "the process that reads debugging information died"
+                           : "reading the debugging information takes too long"}});
   }
 }
 
@@ -145,8 +175,8 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   folder.remove();
   recorder->reset();
   const frontend::SessionOutcome& outcome = session.outcome();
+  if (outcome.holds_something && plan->session.chunks) find_source_lines(live_path);
   const bool keeps_old = record->end(!outcome.abandoned, outcome.holds_something);
-  if (!keeps_old && outcome.holds_something) find_source_lines(setup->store);
   const std::vector<std::string> environment = launch::current_environment();
   if (setup->counts_calls && !plan->quiet && !outcome.abandoned) {
     print_account_line(outcome, setup->store, keeps_old,

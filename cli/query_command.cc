@@ -45,7 +45,7 @@ Questions to begin with:
   -- Which lines of the program call MPI for the longest time (--detail trace)?
   SELECT file, line, t.function, sum(calls) AS calls, sum(time_ns)/1e6 AS ms
     FROM callsite_total t LEFT JOIN callsite c ON c.id = t.callsite
-    GROUP BY t.callsite, t.function ORDER BY ms DESC LIMIT 10;
+    GROUP BY file, line, t.function ORDER BY ms DESC LIMIT 10;
   -- Who sends most to whom?
   SELECT source, destination, bytes, messages FROM comm_matrix ORDER BY bytes DESC LIMIT 10;
   -- Who waits for whom?

@@ -340,14 +340,12 @@ void rename_lost_parts(Connection& file) {
   file.execute("ALTER TABLE process RENAME COLUMN lost_requests TO lost_parts");
 }
 
-/// Version 23. The places that call MPI. `site` is the id of the place in chunks. Until
-/// `is_resolved`, nobody has looked for function, file and line.
+/// Version 23. The places that call MPI. `site` is the id of the place in chunks.
 void add_call_sites(Connection& file) {
   file.execute(R"sql(
 CREATE TABLE callsite(
   id INTEGER PRIMARY KEY, site INTEGER NOT NULL UNIQUE, object TEXT NOT NULL, build_id TEXT,
-  offset INTEGER NOT NULL, function TEXT, file TEXT, line INTEGER,
-  is_resolved INTEGER NOT NULL DEFAULT 0);
+  offset INTEGER NOT NULL, function TEXT, file TEXT, line INTEGER);
 )sql");
 }
 

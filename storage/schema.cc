@@ -197,8 +197,8 @@ constexpr std::array kViews = {
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.untracked_receives > 0
   UNION ALL
   SELECT 'definition', p.world, p.rank, h.name, NULL, NULL,
-         p.lost_definitions || ' definitions of communicators are lost: the agent could not keep up,'
-           || ' or their log was damaged', NULL, NULL, NULL, NULL, NULL, NULL
+         p.lost_definitions || ' definitions (communicators, call sites) are lost: the agent could'
+           || ' not keep up, or their log was damaged', NULL, NULL, NULL, NULL, NULL, NULL
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_definitions > 0
   UNION ALL
   SELECT CASE g.stream WHEN 1 THEN 'registration' WHEN 2 THEN 'window' WHEN 3 THEN 'chunk'

@@ -241,6 +241,7 @@ std::optional<Value> if_any(const Value& value) {
 
 void write_call_sites(Json& json, const Report& report) {
   json.field("call_sites_in_all", report.call_sites_in_all);
+  json.field("call_sites_fault", if_any(report.call_sites_fault));
   json.array("call_sites", report.call_sites, [&](const Report::CallSite& site) {
     json.object([&] {
       json.field("function", site.function);

@@ -167,6 +167,7 @@ std::string functions_text(const Report& report) {
 
 std::string call_sites_text(const Report& report) {
   std::string text = "\nCall sites, all ranks\n";
+  if (!report.call_sites_fault.empty()) return text + "  " + report.call_sites_fault + "\n";
   TextColumns columns({{"place", kLeft},
                        {"in", kLeft},
                        {"function", kLeft},
@@ -409,7 +410,8 @@ const char* why_no_longer(const storage::CallUnderWay& call) {
 std::string report_text(const Report& report) {
   std::string text = head_text(report) + findings_text(report) + account_text(report);
   if (!report.functions.empty()) text += functions_text(report);
-  if (!report.call_sites.empty()) text += call_sites_text(report);
+  if (!report.call_sites.empty() || !report.call_sites_fault.empty())
+    text += call_sites_text(report);
   for (const Report::WorldShare& share : report.shares) text += share_text(share);
   text += under_way_text(report) + waits_text(report) + services_text(report) +
           streams_text(report) + losses_text(report) + notices_text(report) + alerts_text(report);

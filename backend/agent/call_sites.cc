@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/find/proc_table.h"
 #include "base/fnv.h"
 #include "base/printable_text.h"
 
@@ -22,65 +21,73 @@ CallSiteId id_of(const wire::CallSiteRow& row) {
   return CallSiteId{std::max<std::uint64_t>(hash.value(), 1)};
 }
 
-bool overlap(const MappedCode& a, const MappedCode& b) {
-  return a.begin < b.end && b.begin < a.end;
-}
-
 }  // namespace
 
+CallSites::Range CallSites::overlapping(const MappedCode& code) {
+  auto first = code_.upper_bound(code.begin);
+  if (first != code_.begin() && std::prev(first)->second.end > code.begin) --first;
+  return {first, code_.lower_bound(code.end)};
+}
+
 void CallSites::add(MappedCode code) {
-  const bool is_known = std::any_of(mapped_.begin(), mapped_.end(),
-                                    [&](const Mapped& each) { return each.code == code; });
-  if (is_known) return;
-  if (std::erase_if(mapped_, [&](const Mapped& each) { return overlap(each.code, code); }) != 0) {
+  const Range old = overlapping(code);
+  if (old.first != old.second) {
+    if (std::next(old.first) == old.second && old.first->second == code) return;
+    code_.erase(old.first, old.second);
     // What is known of these addresses is no longer true.
     by_address_.clear();
     recent_.assign(kRecent, Known{});
   }
-  mapped_.push_back({std::move(code), std::nullopt});
+  if (code_.size() < kMaxMapped) code_.emplace(code.begin, std::move(code));
 }
 
-CallSites::Mapped* CallSites::mapped_at(std::uint64_t address) {
-  const auto holds = [address](const Mapped& each) {
-    return each.code.begin <= address && address < each.code.end;
-  };
-  auto found = std::find_if(mapped_.begin(), mapped_.end(), holds);
-  if (found == mapped_.end() && may_look_) {
-    may_look_ = false;
-    for (MappedCode& code : read_mapped_code(pid_, start_time_)) add(std::move(code));
-    found = std::find_if(mapped_.begin(), mapped_.end(), holds);
+void CallSites::begin_chunk(bool may_find) {
+  ++chunk_;
+  may_find_ = may_find;
+}
+
+const MappedCode* CallSites::code_at(std::uint64_t address) const {
+  const auto after = code_.upper_bound(address);
+  if (after == code_.begin()) return nullptr;
+  const MappedCode& code = std::prev(after)->second;
+  return address < code.end ? &code : nullptr;
+}
+
+// The process knows better what it has said itself: after exec() the maps are those of another
+// program.
+void CallSites::look() {
+  for (MappedCode& code : read_mapped_code(pid_, start_time_)) {
+    const Range old = overlapping(code);
+    if (old.first == old.second) add(std::move(code));
   }
-  return found == mapped_.end() ? nullptr : &*found;
 }
 
 CallSiteId CallSites::find(std::uint64_t return_address) {
   if (return_address == 0) return {};
   const auto known = by_address_.find(return_address);
   if (known != by_address_.end()) return known->second;
-  if (by_address_.size() >= kMaxSites) return {};
-  const CallSiteId site = make(return_address - 1);
-  if (site != CallSiteId{}) by_address_.emplace(return_address, site);
+  if (!may_find_ || sites_ >= kMaxSites) return {};
+  const std::uint64_t call_address = return_address - 1;
+  const MappedCode* code = code_at(call_address);
+  if (code == nullptr && chunk_ >= next_look_) {
+    look();
+    code = code_at(call_address);
+    between_looks_ = code != nullptr ? 1 : std::min(2 * between_looks_, kMaxChunksBetweenLooks);
+    next_look_ = chunk_ + between_looks_;
+  }
+  if (code == nullptr) return {};
+  const CallSiteId site = make(*code, call_address);
+  by_address_.emplace(return_address, site);
   return site;
 }
 
-// The path is that of the process, which may have another root folder.
-ObjectFile CallSites::read(const std::string& path) const {
-  if (start_time_of(pid_) == start_time_) {
-    ObjectFile file = read_object_file("/proc/" + std::to_string(pid_) + "/root" + path);
-    if (!file.parts.empty()) return file;
-  }
-  return read_object_file(path);
-}
-
-CallSiteId CallSites::make(std::uint64_t call_address) {
-  Mapped* const mapped = mapped_at(call_address);
-  if (mapped == nullptr) return {};
-  if (!mapped->file) mapped->file = read(mapped->code.path);
+CallSiteId CallSites::make(const MappedCode& code, std::uint64_t call_address) {
   wire::CallSiteRow row;
-  row.object = printable(mapped->code.path);
-  row.build_id = mapped->file->build_id;
-  row.offset = mapped->file->address_of(call_address - mapped->code.begin + mapped->code.offset);
+  row.object = printable(code.path).substr(0, kMaxPath);
+  row.build_id = code.build_id;
+  row.offset = call_address - code.base;
   row.site = id_of(row);
+  ++sites_;
   found_.push_back(row);
   return row.site;
 }

@@ -7,43 +7,50 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
+#include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "backend/find/mapped_code.h"
-#include "backend/find/object_file.h"
 #include "base/ids.h"
 #include "wire/definitions.h"
 
 namespace xylem::backend {
 
-/// The call sites of one process. Files are known from the process itself, which says at MPI_Init
-/// and MPI_Finalize what it has mapped. For a library that it loads in between, site_of() reads
+/// The call sites of one process. The process itself says at MPI_Init and MPI_Finalize which
+/// programs and libraries are loaded. For a library that it loads in between, site_of() reads
 /// /proc/PID/maps. If a library is unloaded and another one loaded at the same address, calls from
 /// the second one may be attributed to the first. The process is not trusted: it can falsify only
-/// its own sites. Not thread-safe.
+/// its own sites, and their number and size are limited. Not thread-safe.
 class CallSites {
  public:
-  /// Later sites of a process have no id.
+  /// Later sites, later programs and libraries of a process are not known.
   static constexpr std::size_t kMaxSites = 16384;
+  static constexpr std::size_t kMaxMapped = 4096;
+  /// A longer path is cut in the rows, after it was made printable.
+  static constexpr std::size_t kMaxPath = 4096;
+  /// An address that is in no file is looked for again in each of the first chunks, then more and
+  /// more rarely: programs with generated code have such addresses always.
+  static constexpr std::uint64_t kMaxChunksBetweenLooks = 1024;
 
   CallSites(std::uint32_t pid, std::uint64_t start_time) : pid_(pid), start_time_(start_time) {}
 
-  /// Adds a mapped file. It replaces earlier ones that overlap with it, unless it is equal.
+  /// Adds what the process says. It replaces earlier entries that overlap with it.
   void add(MappedCode code);
 
-  /// The site of the call that returns to this address; 0 if it is not known. The first call for
-  /// a site reads its file.
+  /// Call it before the events of a chunk. Unless `may_find`, sites that are not known stay so:
+  /// there is no room to announce them.
+  void begin_chunk(bool may_find);
+
+  /// The site of the call that returns to this address; 0 if it is not known.
   CallSiteId site_of(std::uint64_t return_address) {
     Known& known = recent_[return_address / 2 % kRecent];
-    const bool is_known = known.address == return_address && known.site != CallSiteId{};
-    if (!is_known) known = {return_address, find(return_address)};
+    const bool is_known =
+        known.address == return_address && (known.site != CallSiteId{} || known.chunk == chunk_);
+    if (!is_known) known = {return_address, find(return_address), chunk_};
     return known.site;
   }
-  /// Lets site_of() read /proc once more for addresses that it does not know.
-  void look_again() noexcept { may_look_ = true; }
 
   /// The sites found since forget_found().
   const std::vector<wire::CallSiteRow>& found() const noexcept { return found_; }
@@ -53,23 +60,28 @@ class CallSites {
   struct Known {
     std::uint64_t address = 0;
     CallSiteId site{};
-  };
-  struct Mapped {
-    MappedCode code;
-    std::optional<ObjectFile> file;  // Read when a site is in it.
+    std::uint64_t chunk = 0;  ///< Number of the chunk in which it was looked for.
   };
 
+  using Range = std::pair<std::map<std::uint64_t, MappedCode>::iterator,
+                          std::map<std::uint64_t, MappedCode>::iterator>;
+
+  Range overlapping(const MappedCode& code);
   CallSiteId find(std::uint64_t return_address);
-  CallSiteId make(std::uint64_t call_address);
-  Mapped* mapped_at(std::uint64_t address);
-  ObjectFile read(const std::string& path) const;
+  CallSiteId make(const MappedCode& code, std::uint64_t call_address);
+  const MappedCode* code_at(std::uint64_t address) const;
+  void look();
 
   static constexpr std::size_t kRecent = 64;
 
   std::uint32_t pid_;
   std::uint64_t start_time_;
-  bool may_look_ = true;
-  std::vector<Mapped> mapped_;
+  std::uint64_t chunk_ = 0;
+  bool may_find_ = true;
+  std::uint64_t next_look_ = 0;      // The chunk from which on look() may be called.
+  std::uint64_t between_looks_ = 1;  // Number of chunks.
+  std::size_t sites_ = 0;            // Found so far.
+  std::map<std::uint64_t, MappedCode> code_;  // By begin. Ranges do not overlap.
   std::unordered_map<std::uint64_t, CallSiteId> by_address_;
   std::vector<Known> recent_ = std::vector<Known>(kRecent);
   std::vector<wire::CallSiteRow> found_;

@@ -58,7 +58,7 @@ bool ChunkWriter::write_chunk(WatchedProcess& process, Drain& drain) {
   draft.packet.id = next_id(process, drain.leaf);
   events_.clear();
   orders_.clear();
-  process.call_sites.look_again();
+  process.call_sites.begin_chunk(registrations_.has_room_for_definitions());
   for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
     add_ring(process, ring, draft, drain);
   }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "capture/core/ring.h"
 
@@ -73,11 +75,15 @@ void read_neighbours(std::span<const std::byte> payload, bool is_source, wire::D
 
 void read_mapped_file(std::span<const std::byte> payload, DefinitionBatch& batch) {
   const auto from = fixed_part<capture::MappedFile>(payload);
-  if (!from || from->begin >= from->end) return;
-  const auto path = payload.subspan(sizeof *from);
+  if (!from || from->begin >= from->end || from->build_id_bytes > sizeof from->build_id) return;
+  const auto rest = payload.subspan(sizeof *from);
+  std::string path(reinterpret_cast<const char*>(rest.data()), rest.size());
+  // The kernel adds this to the path of a file that has been removed or replaced.
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
+  const auto* const id = reinterpret_cast<const std::byte*>(&from->build_id);
   batch.mapped_code.push_back(
-      {from->begin, from->end, from->offset,
-       std::string(reinterpret_cast<const char*>(path.data()), path.size())});
+      {from->begin, from->end, from->base, {id, id + from->build_id_bytes}, std::move(path)});
 }
 
 void read_entry(DefinitionKind kind, std::span<const std::byte> payload, DefinitionBatch& batch) {

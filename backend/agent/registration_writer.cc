@@ -119,11 +119,21 @@ bool RegistrationWriter::announce_definitions(WatchedProcess& process, const Dra
 }
 
 bool RegistrationWriter::announce_call_sites(WatchedProcess& process, const Drain& drain) {
-  if (process.call_sites.found().empty()) return true;
-  wire::Definitions definitions;
-  definitions.call_sites = process.call_sites.found();
-  definitions.lost = process.told_lost_definitions;
-  if (!announce(std::move(definitions), process, drain)) return false;
+  constexpr std::size_t kBatch = 64;  // A row has a path, so it may have some KiB.
+  std::vector<wire::CallSiteRow> batch;
+  const auto announce_batch = [&] {
+    wire::Definitions definitions;
+    definitions.call_sites = std::exchange(batch, {});
+    definitions.lost = process.told_lost_definitions;
+    return announce(std::move(definitions), process, drain);
+  };
+  for (const wire::CallSiteRow& row : process.call_sites.found()) {
+    if (announced_sites_.contains(row.site)) continue;
+    batch.push_back(row);
+    if (batch.size() == kBatch && !announce_batch()) return false;
+  }
+  if (!batch.empty() && !announce_batch()) return false;
+  for (const wire::CallSiteRow& row : process.call_sites.found()) announced_sites_.insert(row.site);
   process.call_sites.forget_found();
   return true;
 }

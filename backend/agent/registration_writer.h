@@ -9,6 +9,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "backend/agent/drain.h"
@@ -50,9 +51,12 @@ class RegistrationWriter {
   /// their process has ended.
   bool announce(const Drain& drain);
 
-  /// Journals the call sites that were found since the last call. Returns false when the journal is
-  /// full; then call it again before anything that names these call sites is journalled.
+  /// Journals the call sites that were found since the last call, except those that another process
+  /// has too. Returns false when the journal is full; then call it again before anything that names
+  /// these call sites is journalled.
   bool announce_call_sites(WatchedProcess& process, const Drain& drain);
+  /// Whether definitions fill less than a quarter of the journal.
+  bool has_room_for_definitions();
 
   /// True if no process added by add_unwatched() waits.
   bool is_idle() const noexcept { return unwatched_.empty(); }
@@ -63,7 +67,6 @@ class RegistrationWriter {
   bool announce(wire::Definitions definitions, const WatchedProcess& process, const Drain& drain);
   void add_processor(wire::Registration& registration) const;
   wire::Registration registration_of(const WatchedProcess& process) const;
-  bool has_room_for_definitions();
   bool write(const wire::Registration& registration, const Drain& drain);
 
   RegistrationOptions options_;
@@ -71,6 +74,7 @@ class RegistrationWriter {
   WatchedProcesses& processes_;
   std::vector<wire::ProcessRow> unwatched_;  // Not announced yet.
   std::set<std::uint64_t> tables_;           // Hashes of announced function tables.
+  std::unordered_set<CallSiteId> announced_sites_;
   // Registrations with definitions that may be live, oldest first, and their sizes.
   struct Sent {
     PacketKey key;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
+#include "backend/find/object_file.h"
 #include "backend/find/proc_file.h"
 #include "backend/find/proc_table.h"
 
@@ -20,7 +22,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 }
 
 // Parses a line such as "7f12-7f34 r-xp 00001000 08:01 1234   /usr/lib/libm.so.6".
-std::optional<MappedCode> code_in(std::string_view line) {
+std::optional<MapsLine> line_of(std::string_view line) {
   std::string_view rest = line;
   const std::string_view range = next_word(rest);
   const std::string_view permissions = next_word(rest);
@@ -37,26 +39,38 @@ std::optional<MappedCode> code_in(std::string_view line) {
   const auto end = number_of(range.substr(dash + 1));
   const auto at = number_of(offset);
   if (!begin || !end || !at || *begin >= *end) return std::nullopt;
-  return MappedCode{*begin, *end, *at, std::string(rest.substr(slash))};
+  std::uint64_t number = 0;
+  std::from_chars(inode.data(), inode.data() + inode.size(), number);
+  return MapsLine{*begin, *end, *at, number, std::string(rest.substr(slash))};
 }
 
 }  // namespace
 
-std::vector<MappedCode> mapped_code_in(std::string_view maps) {
-  std::vector<MappedCode> found;
+std::vector<MapsLine> maps_lines_in(std::string_view maps) {
+  std::vector<MapsLine> found;
   while (!maps.empty()) {
     const std::string_view line = maps.substr(0, maps.find('\n'));
     maps.remove_prefix(std::min(maps.size(), line.size() + 1));
-    if (auto code = code_in(line)) found.push_back(*std::move(code));
+    if (auto code = line_of(line)) found.push_back(*std::move(code));
   }
   return found;
 }
 
 std::vector<MappedCode> read_mapped_code(std::uint32_t pid, std::uint64_t start_time) {
-  const std::string maps = read_start("/proc/" + std::to_string(pid) + "/maps", kMaxMaps);
-  // Checked afterwards: then the text is that of this process.
-  if (maps.empty() || start_time_of(pid) != start_time) return {};
-  return mapped_code_in(maps);
+  constexpr std::size_t kMaxFiles = 4096;
+  const std::string folder = "/proc/" + std::to_string(pid);
+  const std::string maps = read_start(folder + "/maps", kMaxMaps);
+  std::vector<MappedCode> found;
+  for (MapsLine& line : maps_lines_in(maps)) {
+    const ObjectFile file = read_object_file(folder + "/root" + line.path);
+    if (file.parts.empty() || file.inode != line.inode) continue;
+    const std::uint64_t base = line.begin - file.address_of(line.offset);
+    found.push_back({line.begin, line.end, base, file.build_id, std::move(line.path)});
+    if (found.size() == kMaxFiles) break;
+  }
+  // Checked afterwards: then all that was read is of this process.
+  if (start_time_of(pid) != start_time) return {};
+  return found;
 }
 
 }  // namespace xylem::backend

@@ -23,9 +23,8 @@ struct EndElf {
 };
 
 // A process may name any file, also one that is slow to open.
-UniqueFd open_regular_file(const std::string& path) {
+UniqueFd open_regular_file(const std::string& path, struct stat& found) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat found {};
   if (fd && (::fstat(fd.get(), &found) != 0 || !S_ISREG(found.st_mode))) fd = UniqueFd();
   return fd;
 }
@@ -64,7 +63,8 @@ std::uint64_t ObjectFile::address_of(std::uint64_t offset) const {
 ObjectFile read_object_file(const std::string& path) {
   ObjectFile file;
   static const bool is_known = ::elf_version(EV_CURRENT) != EV_NONE;
-  const UniqueFd fd = open_regular_file(path);
+  struct stat status {};
+  const UniqueFd fd = open_regular_file(path, status);
   if (!is_known || !fd) return file;
   // Without mapping the file: it may be truncated meanwhile.
   const std::unique_ptr<Elf, EndElf> elf(::elf_begin(fd.get(), ELF_C_READ, nullptr));
@@ -73,6 +73,7 @@ ObjectFile read_object_file(const std::string& path) {
       count > kMaxParts) {
     return file;
   }
+  file.inode = status.st_ino;
   for (std::size_t i = 0; i < count; ++i) {
     GElf_Phdr part{};
     if (::gelf_getphdr(elf.get(), static_cast<int>(i), &part) == nullptr) continue;

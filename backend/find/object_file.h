@@ -18,7 +18,8 @@ struct ObjectFile {
   };
 
   std::vector<std::byte> build_id;  ///< The GNU build id; empty if there is none.
-  std::vector<Part> parts;
+  std::vector<Part> parts;          ///< Empty if the file could not be read.
+  std::uint64_t inode = 0;
 
   /// The address at which the byte at `offset` is loaded, if the file is loaded at address 0.
   /// Returns `offset` if no part has this byte.

@@ -29,7 +29,7 @@ class DefinitionWriter {
   /// The name that a program has given to a communicator. It is cut to kMaxNameBytes.
   void name(std::uint32_t comm, const char* name) noexcept;
   static constexpr std::size_t kMaxNameBytes = 256;
-  /// A file whose code the process has mapped. A path that is too long for an entry is cut.
+  /// A program or library whose code is loaded. A path that is too long for an entry is cut.
   void mapped_file(const MappedFile& file, const char* path) noexcept;
   /// `kind` is kDimensions, or kSources or kDestinations. The list is cut into several entries if
   /// it is long.

@@ -104,12 +104,17 @@ struct CommunicatorList {
   std::uint32_t total;
 };
 
-/// The part of a file that is mapped as code at [begin, end).
+constexpr std::size_t kMaxBuildIdBytes = 32;
+
+/// The code of a program or library at [begin, end).
 struct MappedFile {
   std::uint64_t begin;
   std::uint64_t end;
-  std::uint64_t offset;  ///< Of the part, in the file.
+  std::uint64_t base;            ///< Address minus `base` is the address in the file.
+  std::uint64_t build_id_bytes;  ///< At most kMaxBuildIdBytes; 0: it has none.
+  std::uint8_t build_id[kMaxBuildIdBytes];
 };
+static_assert(sizeof(MappedFile) == 64);
 
 struct Dimension {
   std::int32_t size;

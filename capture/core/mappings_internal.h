@@ -1,7 +1,6 @@
 #pragma once
 
-// What is mapped in this process: the lines of /proc/self/maps. Reading them takes no locks and
-// allocates nothing, so signal handlers may do it.
+// What is mapped in this process.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +18,9 @@ namespace xylem::capture {
 struct MappedRange {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
-  bool is_code = false;
-  std::uint64_t offset = 0;  ///< Of the range, in the file.
   std::uint64_t device = 0;
   std::uint64_t inode = 0;  ///< 0: no file.
-  const char* path = "";    ///< Cut if the line did not fit. Valid during the visit.
+  const char* path = "";    ///< Cut if the line did not fit. Valid as long as the line.
 
   bool holds(std::uintptr_t at) const noexcept { return begin <= at && at < end; }
   bool is_same_file(const MappedRange& other) const noexcept {
@@ -36,7 +33,7 @@ MappedRange parse_mapping(const char* line) noexcept;
 
 /// Visits the process's mappings until `visit` returns true. Returns false if `visit` never
 /// returned true, or if there is no /proc. `line` is the memory for a line; a longer line is cut.
-/// Keeps errno.
+/// Takes no locks and allocates nothing, so signal handlers may call it. Keeps errno.
 template <std::size_t N, class Visit>
 bool any_mapping(Text<N>& line, Visit visit) noexcept {
   const int before = errno;
@@ -67,8 +64,9 @@ bool any_mapping(Text<N>& line, Visit visit) noexcept {
   return found;
 }
 
-/// Writes a definition of each file whose code is mapped. The agent needs them to tell where calls
-/// came from. Not thread-safe, because a line with a long path needs static memory.
+/// Writes a definition of each program and library whose code is loaded, with its build id. The
+/// agent needs them to tell where calls come from. The dynamic loader's lock is held meanwhile. If
+/// another thread is in this function, does nothing.
 void define_mapped_files() noexcept;
 
 }  // namespace xylem::capture

@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <tuple>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "base/saturating.h"
 #include "storage/read/call_site_table_internal.h"
 #include "storage/read/event_reader.h"
 #include "storage/read/row_table_internal.h"
@@ -17,11 +21,11 @@ struct Totals {
   bool estimated = false;
 
   void add(const wire::Event& event) {
-    bytes += event.bytes;
+    bytes = saturating_add(bytes, event.bytes);
     if (event.kind != wire::kKindMpi) return;  // A part has the times of its call.
-    const Nanos duration = event.end_ns - event.begin_ns;
-    calls += event.calls;
-    time_ns += duration * static_cast<Nanos>(event.calls);
+    const Nanos duration = saturating_subtract(event.end_ns, event.begin_ns);
+    calls = saturating_add(calls, std::uint64_t{event.calls});
+    time_ns = saturating_add(time_ns, saturating_multiply(duration, Nanos{event.calls}));
     max_ns = std::max(max_ns, duration);
     estimated = estimated || (event.flags & wire::kEventEstimated) != 0;
   }
@@ -29,69 +33,86 @@ struct Totals {
 
 class CallSiteRows final : public RowSource {
  public:
-  explicit CallSiteRows(Connection& connection)
-      : connection_(connection), stream_(connection, {.only_ranks = true, .takes = counts}) {}
+  explicit CallSiteRows(Connection& connection) : connection_(connection) {}
 
   bool next() override {
     if (!is_read_) {
       read();
-      at_ = totals_.begin();
-    } else if (at_ != totals_.end()) {
+    } else if (at_ < rows_.size()) {
       ++at_;
     }
-    return connection_.ok() && at_ != totals_.end();
+    return connection_.ok() && at_ < rows_.size();
   }
 
   void column(sqlite3_context* out, int column) override {
-    const auto& [process, site, function] = at_->first;
-    const Totals& totals = at_->second;
+    const Row& row = rows_[at_];
     switch (column) {
       case 0:
-        return sqlite3_result_int64(out, raw(*stream_.processes()[raw(process)].world));
+        return sqlite3_result_int64(out, raw(row.world));
       case 1:
-        return sqlite3_result_int64(out, raw(*stream_.processes()[raw(process)].rank));
+        return sqlite3_result_int64(out, raw(row.rank));
       case 2:
-        if (const auto id = stream_.call_site(site)) sqlite3_result_int64(out, *id);
+        if (row.site) sqlite3_result_int64(out, *row.site);
         return;
       case 3:
-        return put_text(out, *function);
+        return put_text(out, row.function);
       case 4:
-        return sqlite3_result_int64(out, to_sqlite(totals.calls));
+        return sqlite3_result_int64(out, to_sqlite(row.totals.calls));
       case 5:
-        return sqlite3_result_int64(out, totals.time_ns);
+        return sqlite3_result_int64(out, row.totals.time_ns);
       case 6:
-        return sqlite3_result_int64(out, totals.max_ns);
+        return sqlite3_result_int64(out, row.totals.max_ns);
       case 7:
-        return sqlite3_result_int64(out, to_sqlite(totals.bytes));
+        return sqlite3_result_int64(out, to_sqlite(row.totals.bytes));
       default:
-        return sqlite3_result_int(out, totals.estimated ? 1 : 0);
+        return sqlite3_result_int(out, row.totals.estimated ? 1 : 0);
     }
   }
 
  private:
-  /// The function's name stays where it is as long as the stream lives.
-  using Key = std::tuple<ProcessIndex, CallSiteId, const std::string*>;
+  struct Row {
+    WorldId world{};
+    Rank rank{};
+    std::optional<std::int64_t> site;  ///< Key of `callsite`.
+    std::string function;
+    Totals totals;
+  };
 
   // The blocks of a collective are parts of its own bytes.
   static bool counts(const wire::Event& event, CallRole) {
     return (event.flags & wire::kEventBlock) == 0;
   }
 
+  // Process by process: the order of time does not matter, and a merge would cost.
   void read() {
     is_read_ = true;
+    const EventReader all(connection_, {.only_ranks = true});
+    for (const EventReader::Process& process : all.processes()) {
+      EventReader stream(connection_, {.process = process.id, .takes = counts});
+      add_rows(process, stream);
+    }
+  }
+
+  void add_rows(const EventReader::Process& process, EventReader& stream) {
+    // The reader keeps the names of functions.
+    using Key = std::pair<CallSiteId, const std::string*>;
+    std::map<Key, Totals> totals;
+    auto latest = totals.end();
     EventReader::Item item;
-    auto latest = totals_.end();
-    while (stream_.next(item)) {
-      const Key key{item.process, item.event->site, &stream_.function_name(item)};
-      if (latest == totals_.end() || latest->first != key) latest = totals_.try_emplace(key).first;
+    while (stream.next(item)) {
+      const Key key{item.event->site, &stream.function_name(item)};
+      if (latest == totals.end() || latest->first != key) latest = totals.try_emplace(key).first;
       latest->second.add(*item.event);
+    }
+    for (const auto& [key, sum] : totals) {
+      rows_.push_back(
+          {*process.world, *process.rank, stream.call_site(key.first), *key.second, sum});
     }
   }
 
   Connection& connection_;
-  EventReader stream_;
-  std::map<Key, Totals> totals_;
-  std::map<Key, Totals>::const_iterator at_;
+  std::vector<Row> rows_;
+  std::size_t at_ = 0;
   bool is_read_ = false;
 };
 

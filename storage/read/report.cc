@@ -139,14 +139,15 @@ std::string place_of(const Value& file, const Value& line, const Value& object,
 void read_call_sites(Inquiry& inquiry, std::size_t max_rows, Report& report) {
   if (!inquiry.has_table("callsite")) return;
   if (inquiry.ask("SELECT 1 FROM callsite LIMIT 1").empty()) return;
+  // Calls in one line are one row: the compiler may have made several of one.
   for (const auto& row : inquiry.ask(
-           "SELECT t.function, c.file, c.line, c.object, c.offset, c.function, t.calls, t.bytes,"
-           " t.time, t.longest, t.estimated, count(*) OVER ()"
-           " FROM (SELECT callsite, function, sum(calls) AS calls, sum(bytes) AS bytes,"
-           " sum(time_ns) AS time, max(max_ns) AS longest, max(estimated) AS estimated"
-           " FROM callsite_total GROUP BY callsite, function) t"
-           " LEFT JOIN callsite c ON c.id = t.callsite"
-           " ORDER BY time DESC, t.callsite, t.function LIMIT " +
+           "SELECT function, max(file), max(line), max(object), max(offset), max(caller),"
+           " sum(calls), sum(bytes), sum(time) AS time, max(longest), max(estimated),"
+           " count(*) OVER () FROM (SELECT t.function, c.file, c.line, c.object, c.offset,"
+           " c.function AS caller, t.calls, t.bytes, t.time_ns AS time, t.max_ns AS longest,"
+           " t.estimated, iif(c.line IS NULL, t.callsite, c.file || ':' || c.line) AS place"
+           " FROM callsite_total t LEFT JOIN callsite c ON c.id = t.callsite)"
+           " GROUP BY place, function ORDER BY time DESC, place, function LIMIT " +
            std::to_string(max_rows))) {
     Report::CallSite site;
     site.function = text_of(row[0]);
@@ -376,11 +377,13 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   if (auto held = run.hold(); !held) return unexpected(held.error());
   const auto waits = run.wait_states();
   auto report = waits ? make_report(run, waits->get(), limits) : unexpected(waits.error());
-  // A damaged chunk would end the query; the fault of the wait states names it.
-  if (report && report->wait_states.fault.empty()) {
+  if (report) {
     Inquiry inquiry(run);
     read_call_sites(inquiry, limits.call_sites, *report);
-    if (inquiry.failure) report = unexpected(*std::move(inquiry.failure));
+    if (inquiry.failure) {
+      report->call_sites.clear();
+      report->call_sites_fault = inquiry.failure->message;
+    }
   }
   run.release();
   return report;

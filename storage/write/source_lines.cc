@@ -24,6 +24,16 @@ struct EndDwfl {
   void operator()(Dwfl* session) const noexcept { ::dwfl_end(session); }
 };
 
+// libdw also reads compressed files, of any size.
+bool is_elf(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat found {};
+  if (!fd || ::fstat(fd.get(), &found) != 0 || !S_ISREG(found.st_mode)) return false;
+  std::array<char, SELFMAG> head{};
+  return ::read(fd.get(), head.data(), head.size()) == SELFMAG &&
+         std::string_view(head.data(), head.size()) == ELFMAG;
+}
+
 struct Place {
   std::optional<std::string> function, file;
   std::optional<std::int64_t> line;
@@ -39,7 +49,9 @@ std::string hexadecimal(const unsigned char* bytes, std::size_t count) {
   return text;
 }
 
+// The demangler also takes codes of types: `f` would become `float`.
 std::string demangled(const char* symbol) {
+  if (!std::string_view(symbol).starts_with("_Z")) return symbol;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
       abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
@@ -49,17 +61,13 @@ std::string demangled(const char* symbol) {
 /// The debugging information of one program or library, as if it was loaded at address 0.
 class DebugFile {
  public:
-  /// Returns false if the file cannot be read.
+  /// Returns false if the file is not ELF or cannot be read.
   bool open(const std::string& path) {
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    struct stat found {};
-    if (!fd || ::fstat(fd.get(), &found) != 0 || !S_ISREG(found.st_mode)) return false;
+    if (!is_elf(path)) return false;
     session_.reset(::dwfl_begin(&kCallbacks));
     if (!session_) return false;
     ::dwfl_report_begin(session_.get());
-    // It closes the descriptor, unless it fails.
-    module_ = ::dwfl_report_elf(session_.get(), path.c_str(), path.c_str(), fd.get(), 0, true);
-    if (module_ != nullptr) static_cast<void>(fd.release());
+    module_ = ::dwfl_report_elf(session_.get(), path.c_str(), path.c_str(), -1, 0, true);
     ::dwfl_report_end(session_.get(), nullptr, nullptr);
     return module_ != nullptr;
   }
@@ -136,6 +144,8 @@ std::string changed(const std::string& path, const std::vector<PathChange>& chan
   return path;
 }
 
+constexpr int kBusyMs = 5000;
+
 struct Object {
   std::string path, build_id;
 };
@@ -144,7 +154,7 @@ std::vector<Object> objects_to_read(Connection& file) {
   std::vector<Object> found;
   Statement rows(file,
                  "SELECT DISTINCT object, ifnull(build_id, '') FROM callsite"
-                 " WHERE NOT is_resolved ORDER BY 1");
+                 " WHERE line IS NULL ORDER BY 1");
   for (bool more = rows.first(); more; more = rows.next()) {
     found.push_back({rows.text(0), rows.text(1)});
   }
@@ -154,13 +164,13 @@ std::vector<Object> objects_to_read(Connection& file) {
 void resolve(Connection& file, const Object& object, const DebugFile& debug) {
   Statement rows(file,
                  "SELECT id, offset FROM callsite"
-                 " WHERE object = ? AND ifnull(build_id, '') = ? AND NOT is_resolved");
+                 " WHERE object = ? AND ifnull(build_id, '') = ? AND line IS NULL");
   std::vector<std::pair<std::int64_t, std::uint64_t>> sites;
   for (bool more = rows.first(object.path, object.build_id); more; more = rows.next()) {
     sites.emplace_back(rows.integer(0), static_cast<std::uint64_t>(rows.integer(1)));
   }
   Statement update(file,
-                   "UPDATE callsite SET is_resolved = 1, function = ?2, file = ?3, line = ?4"
+                   "UPDATE callsite SET function = ?2, file = ?3, line = ?4"
                    " WHERE id = ?1");
   for (const auto& [id, offset] : sites) {
     const Place place = debug.place_of(offset);
@@ -175,8 +185,9 @@ Result<ResolvedSites> resolve_call_sites(const std::string& run_file,
   Connection file;
   if (auto opened = file.open(run_file, SQLITE_OPEN_READWRITE, run_file); !opened)
     return unexpected(opened.error());
+  sqlite3_busy_timeout(file.handle(), kBusyMs);
   ResolvedSites resolved;
-  file.execute("BEGIN");
+  file.execute("BEGIN IMMEDIATE");
   if (!has_row(file, "SELECT 1 FROM sqlite_schema WHERE name = 'callsite'")) {
     file.execute("COMMIT");
     if (auto read = file.take(); !read) return unexpected(read.error());

@@ -30,8 +30,11 @@ struct ResolvedSites {
 /// A program or library is used only if it has the build id that it had in the run. If it had none,
 /// its path is enough. `function`, `file` and `line` are those of the source with the call, also if
 /// its function is inlined. A program without debugging information gives symbols as functions, a
-/// stripped one only those that it exports. Reads also what gdb finds: files with separate
-/// debugging information, and a debuginfod server if DEBUGINFOD_URLS names one.
+/// stripped one only those that it exports. Reads also files with separate debugging information,
+/// where gdb finds them. If DEBUGINFOD_URLS is set, asks these servers too, which may take long.
+///
+/// libdw may crash on damaged debugging information, and if a file is truncated while it reads it.
+/// The store may be open elsewhere; waits up to 5 s for its locks.
 ///
 /// Needs about 10 ms for each program, and much longer for debugging information of hundreds of MB.
 /// Fails like Connection::open() and with the failure of a statement; then nothing is changed.

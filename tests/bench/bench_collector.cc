@@ -171,7 +171,7 @@ class Rank {
     segment_->header().clock = capture::ClockKind::kTsc;
     segment_->enter_world(number, kRanks);
     segment_->define(capture::DefinitionKind::kMappedFile,
-                     capture::MappedFile{kCode, kCode + kCodeBytes, 0});
+                     capture::MappedFile{kCode, kCode + kCodeBytes, 0, 0, {}});
   }
 
   Segment view() { return segment_->view(); }

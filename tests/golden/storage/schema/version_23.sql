@@ -7,8 +7,7 @@ CREATE TABLE call_under_way(
   PRIMARY KEY(process, thread)) WITHOUT ROWID;
 CREATE TABLE callsite(
   id INTEGER PRIMARY KEY, site INTEGER NOT NULL UNIQUE, object TEXT NOT NULL, build_id TEXT,
-  offset INTEGER NOT NULL, function TEXT, file TEXT, line INTEGER,
-  is_resolved INTEGER NOT NULL DEFAULT 0);
+  offset INTEGER NOT NULL, function TEXT, file TEXT, line INTEGER);
 CREATE TABLE chunk_seen(process INTEGER, first INTEGER, end INTEGER NOT NULL,
                         PRIMARY KEY(process, first)) WITHOUT ROWID;
 CREATE TABLE clock(leaf INTEGER, at_ns INTEGER, offset_ns INTEGER, error_ns INTEGER);
@@ -254,8 +253,8 @@ CREATE VIEW loss AS
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.untracked_receives > 0
   UNION ALL
   SELECT 'definition', p.world, p.rank, h.name, NULL, NULL,
-         p.lost_definitions || ' definitions of communicators are lost: the agent could not keep up,'
-           || ' or their log was damaged', NULL, NULL, NULL, NULL, NULL, NULL
+         p.lost_definitions || ' definitions (communicators, call sites) are lost: the agent could'
+           || ' not keep up, or their log was damaged', NULL, NULL, NULL, NULL, NULL, NULL
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_definitions > 0
   UNION ALL
   SELECT CASE g.stream WHEN 1 THEN 'registration' WHEN 2 THEN 'window' WHEN 3 THEN 'chunk'

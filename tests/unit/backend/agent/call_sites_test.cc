@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "backend/find/object_file.h"
 #include "backend/find/proc_table.h"
 
 namespace xylem::backend {
@@ -43,8 +45,11 @@ TEST(CallSites, AreTheSameInEveryProcess) {
   });
   ASSERT_NE(its_own, mapped.end());
   constexpr std::uint64_t kElsewhere = 0x70000000;
-  other.add(
-      {kElsewhere, kElsewhere + (its_own->end - its_own->begin), its_own->offset, its_own->path});
+  MappedCode moved = *its_own;
+  moved.begin = kElsewhere;
+  moved.end = kElsewhere + (its_own->end - its_own->begin);
+  moved.base += kElsewhere - its_own->begin;
+  other.add(moved);
   EXPECT_EQ(other.site_of(code() - its_own->begin + kElsewhere), row.site);
   EXPECT_EQ(other.found().at(0), row);
 }
@@ -63,7 +68,7 @@ TEST(CallSites, OfALibraryThatIsLoadedLaterAreFoundByLookingAgain) {
   }
   ASSERT_NE(address, 0u);
   EXPECT_EQ(sites.site_of(address), CallSiteId{}) << "the maps are read once for each chunk";
-  sites.look_again();
+  sites.begin_chunk(true);
   EXPECT_NE(sites.site_of(address), CallSiteId{});
   EXPECT_EQ(sites.found().back().object, path);
   ::dlclose(library);
@@ -76,38 +81,71 @@ TEST(CallSites, WithoutAFileHaveNoId) {
   EXPECT_TRUE(sites.found().empty());
 }
 
-TEST(CallSites, AFileThatCannotBeReadGivesItsOffsets) {
+TEST(CallSites, AreAddressesInTheFile) {
   CallSites sites = of_an_ended_process();
-  sites.add({0x1000, 0x2000, 0x500, "/no/such\x1b[2J"});
+  sites.add({0x1000, 0x2000, 0xb00, {std::byte{7}}, "/a\x1b[2J"});
   EXPECT_NE(sites.site_of(0x1001), CallSiteId{});
   EXPECT_EQ(sites.found().at(0).offset, 0x500u);
-  EXPECT_TRUE(sites.found().at(0).build_id.empty());
-  EXPECT_EQ(sites.found().at(0).object, "/no/such\\x1b[2J");
-  EXPECT_EQ(sites.site_of(0x1000), CallSiteId{}) << "its call would be before the file";
+  EXPECT_EQ(sites.found().at(0).build_id, std::vector{std::byte{7}});
+  EXPECT_EQ(sites.found().at(0).object, "/a\\x1b[2J");
+  EXPECT_EQ(sites.site_of(0x1000), CallSiteId{}) << "its call would be before the code";
   EXPECT_NE(sites.site_of(0x2000), CallSiteId{}) << "its call is the last instruction";
 }
 
 TEST(CallSites, FollowAFileThatReplacesAnother) {
   CallSites sites = of_an_ended_process();
-  sites.add({0x1000, 0x3000, 0, "/first"});
+  sites.add({0x1000, 0x3000, 0, {}, "/first"});
   const CallSiteId first = sites.site_of(0x1100);
-  sites.add({0x1000, 0x3000, 0, "/first"});
+  sites.add({0x1000, 0x3000, 0, {}, "/first"});
   EXPECT_EQ(sites.site_of(0x1100), first);
   EXPECT_EQ(sites.found().size(), 1u) << "the same file again changes nothing";
-  sites.add({0x1000, 0x2000, 0, "/second"});
-  EXPECT_NE(sites.site_of(0x1100), first);
+  sites.add({0x800, 0x1001, 0, {}, "/second"});
+  EXPECT_EQ(sites.site_of(0x1100), CallSiteId{}) << "the first one is gone";
+  EXPECT_NE(sites.site_of(0x900), CallSiteId{});
   EXPECT_EQ(sites.found().back().object, "/second");
+}
+
+TEST(CallSites, AreNotSoughtInTheMapsOverWhatTheProcessSays) {
+  CallSites sites(own_pid(), start_time_of(own_pid()));
+  sites.add({code() - 0x1000, code() + 0x1000, 0, {}, "/said"});
+  sites.begin_chunk(true);
+  static_cast<void>(sites.site_of(0x10));  // In no file, so the maps are read.
+  static_cast<void>(sites.site_of(code()));
+  EXPECT_EQ(sites.found().at(0).object, "/said");
+}
+
+TEST(CallSites, AreNotFoundWithoutRoomAndAreFoundLater) {
+  CallSites sites = of_an_ended_process();
+  sites.add({0x1000, 0x2000, 0, {}, "/file"});
+  sites.begin_chunk(false);
+  EXPECT_EQ(sites.site_of(0x1100), CallSiteId{});
+  sites.begin_chunk(true);
+  EXPECT_NE(sites.site_of(0x1100), CallSiteId{});
+  sites.begin_chunk(false);
+  EXPECT_NE(sites.site_of(0x1100), CallSiteId{});
 }
 
 TEST(CallSites, AreLimited) {
   CallSites sites = of_an_ended_process();
-  sites.add({0x1000, 0x1000 + 4 * CallSites::kMaxSites, 0, "/large"});
+  sites.add({0x1000, 0x1000 + 4 * CallSites::kMaxSites, 0, {}, "/large"});
   for (std::size_t i = 1; i <= CallSites::kMaxSites; ++i) {
     ASSERT_NE(sites.site_of(0x1000 + i), CallSiteId{}) << i;
   }
   EXPECT_EQ(sites.site_of(0x1000 + CallSites::kMaxSites + 1), CallSiteId{});
   EXPECT_NE(sites.site_of(0x1001), CallSiteId{}) << "those that are known stay known";
   EXPECT_EQ(sites.found().size(), CallSites::kMaxSites);
+  sites.add({0x1000, 0x1000 + 4 * CallSites::kMaxSites, 1, {}, "/other"});
+  EXPECT_EQ(sites.site_of(0x1001), CallSiteId{}) << "a replaced file frees no room";
+}
+
+TEST(CallSites, AreOfALimitedNumberOfFiles) {
+  CallSites sites = of_an_ended_process();
+  for (std::uint64_t i = 1; i <= CallSites::kMaxMapped + 1; ++i) {
+    sites.add({0x1000 * i, 0x1000 * (i + 1), 0, {}, std::string(2 * CallSites::kMaxPath, 'p')});
+  }
+  EXPECT_NE(sites.site_of(0x1000 * CallSites::kMaxMapped + 1), CallSiteId{});
+  EXPECT_EQ(sites.found().at(0).object.size(), CallSites::kMaxPath);
+  EXPECT_EQ(sites.site_of(0x1000 * (CallSites::kMaxMapped + 1) + 1), CallSiteId{});
 }
 
 }  // namespace

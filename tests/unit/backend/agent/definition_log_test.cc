@@ -98,12 +98,15 @@ TEST(DefinitionLog, NegativeSizesAndPlacesAreSkipped) {
   EXPECT_EQ(read_definitions(log.bytes()).definitions, wire::Definitions{});
 }
 
-TEST(DefinitionLog, AMappedFileThatEndsBeforeItBeginsIsSkipped) {
+TEST(DefinitionLog, AMappedFileThatCannotBeIsSkipped) {
   Log log;
-  log.entry(DefinitionKind::kMappedFile, capture::MappedFile{2, 2, 0});
-  log.entry(DefinitionKind::kMappedFile, capture::MappedFile{2, 3, 7});
+  log.entry(DefinitionKind::kMappedFile, capture::MappedFile{2, 2, 0, 0, {}});
+  log.entry(DefinitionKind::kMappedFile,
+            capture::MappedFile{2, 3, 0, capture::kMaxBuildIdBytes + 1, {}});
+  log.entry(DefinitionKind::kMappedFile, capture::MappedFile{2, 3, 7, 2, {8, 9, 10}});
   const DefinitionBatch batch = read_definitions(log.bytes());
-  EXPECT_EQ(batch.mapped_code, (std::vector<MappedCode>{{2, 3, 7, ""}}));
+  EXPECT_EQ(batch.mapped_code,
+            (std::vector<MappedCode>{{2, 3, 7, {std::byte{8}, std::byte{9}}, ""}}));
   EXPECT_EQ(batch.definitions, wire::Definitions{});
 }
 

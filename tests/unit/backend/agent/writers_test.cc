@@ -308,7 +308,7 @@ TEST_F(WritersTest, ACallSiteIsAnnouncedOnceAndBeforeItsChunk) {
   enter_world();
   RegistrationWriter announcer({.host = "host"}, packets_, processes_);
   ChunkWriter writer(packets_, records_, announcer, processes_, kChunkAge);
-  processes_.at(Lane{1}).call_sites.add({0x1000, 0x2000, 0x500, "/no/such/program"});
+  processes_.at(Lane{1}).call_sites.add({0x1000, 0x2000, 0xb00, {}, "/no/such/program"});
   for (int chunk = 0; chunk < 2; ++chunk) {
     for (const std::uint64_t caller : {0x1100, 0x1200, 0x1100, 0x9999999}) {
       first_.write(0, {.function = 1, .begin = 1, .end = 2, .caller = caller});
@@ -342,7 +342,7 @@ TEST_F(WritersTest, ACallSiteWaitsForRoomAndItsChunkWithIt) {
   enter_world();
   RegistrationWriter announcer({.host = "host"}, packets_, processes_);
   ChunkWriter writer(packets_, records_, announcer, processes_, kChunkAge);
-  processes_.at(Lane{1}).call_sites.add({0x1000, 0x2000, 0, "/no/such/program"});
+  processes_.at(Lane{1}).call_sites.add({0x1000, 0x2000, 0, {}, "/no/such/program"});
   first_.write(0, {.function = 1, .begin = 1, .end = 2, .caller = 0x1100});
   std::uint64_t wave = 0;
   while (packets_.write(draft_of(++wave, 4096), now_)) continue;

@@ -72,8 +72,8 @@ TEST(ObjectFile, KnowsThisProgramAsItsLoaderDoes) {
   const MappedCode* const code = at(mapped, address_of_code());
   ASSERT_NE(code, nullptr);
   EXPECT_EQ(code->path, std::filesystem::read_symlink("/proc/self/exe"));
-  EXPECT_EQ(file.address_of(address_of_code() - code->begin + code->offset) + expected.base,
-            address_of_code());
+  EXPECT_EQ(code->base, expected.base);
+  EXPECT_EQ(code->build_id, expected.build_id);
 }
 
 TEST(ObjectFile, KnowsLibraries) {
@@ -85,7 +85,7 @@ TEST(ObjectFile, KnowsLibraries) {
 }
 
 TEST(ObjectFile, AnOffsetOutsideOfAllPartsIsItsOwnAddress) {
-  const ObjectFile file{{}, {{0x1000, 0x100, 0x401000}}};
+  const ObjectFile file{{}, {{0x1000, 0x100, 0x401000}}, 1};
   EXPECT_EQ(file.address_of(0x1000), 0x401000u);
   EXPECT_EQ(file.address_of(0x10ff), 0x4010ffu);
   EXPECT_EQ(file.address_of(0x1100), 0x1100u);
@@ -136,8 +136,8 @@ TEST_F(FilesThatAreNone, DamagedOnesGiveNothingWrong) {
   }
 }
 
-TEST(MappedCodeIn, TakesTheCodeOfFilesOnly) {
-  const auto found = mapped_code_in(
+TEST(MapsLinesIn, TakesTheCodeOfFilesOnly) {
+  const auto found = maps_lines_in(
       "55d0-55d4 r--p 00000000 fe:01 131 /usr/bin/a program\n"
       "55d4-55e0 r-xp 00004000 fe:01 131      /usr/bin/a program\n"
       "55e0-55e4 rwxp 00000000 00:00 0 \n"
@@ -147,13 +147,13 @@ TEST(MappedCodeIn, TakesTheCodeOfFilesOnly) {
       "nonsense r-xp 00000000 fe:01 7 /nonsense\n"
       "\n"
       "8000-9000 --xp 00001000 fe:01 7 /last");
-  const std::vector<MappedCode> expected = {
-      {0x55d4, 0x55e0, 0x4000, "/usr/bin/a program"},
-      {0x7f00, 0x7f10, 0x26000, "/usr/lib/libc.so.6 (deleted)"},
-      {0x8000, 0x9000, 0x1000, "/last"},
+  const std::vector<MapsLine> expected = {
+      {0x55d4, 0x55e0, 0x4000, 131, "/usr/bin/a program"},
+      {0x7f00, 0x7f10, 0x26000, 7, "/usr/lib/libc.so.6 (deleted)"},
+      {0x8000, 0x9000, 0x1000, 7, "/last"},
   };
   EXPECT_EQ(found, expected);
-  EXPECT_TRUE(mapped_code_in("").empty());
+  EXPECT_TRUE(maps_lines_in("").empty());
 }
 
 TEST(ReadMappedCode, HasNothingOfAnotherProcessWithThePid) {

@@ -72,10 +72,10 @@ TEST_F(DefinitionWriterTest, TheAgentReadsWhatWasWritten) {
 
 TEST_F(DefinitionWriterTest, AMappedFileHasItsWholePathIfAnEntryHasRoomForIt) {
   const std::string longest(kMaxDefinitionBytes - sizeof(MappedFile), 'p');
-  writer_.mapped_file({0x1000, 0x2000, 0x300}, "/usr/lib/a library\n.so");
-  writer_.mapped_file({1, 2, 3}, (longest + "cut").c_str());
+  writer_.mapped_file({0x1000, 0x2000, 0x300, 1, {9}}, "/usr/lib/a library\n.so");
+  writer_.mapped_file({1, 2, 3, 0, {}}, (longest + "cut").c_str());
   const std::vector<backend::MappedCode> expected = {
-      {0x1000, 0x2000, 0x300, "/usr/lib/a library\n.so"}, {1, 2, 3, longest}};
+      {0x1000, 0x2000, 0x300, {std::byte{9}}, "/usr/lib/a library\n.so"}, {1, 2, 3, {}, longest}};
   EXPECT_EQ(read_all().mapped_code, expected);
 }
 

@@ -121,7 +121,7 @@ TEST_F(DefinitionTest, LostDefinitionsAreALoss) {
   define(1, lost);
   EXPECT_EQ(
       ask("SELECT world, rank, host, reason FROM loss WHERE part = 'definition'"),
-      "0|1|node7|12 definitions of communicators are lost: the agent could not keep up, or their"
+      "0|1|node7|12 definitions (communicators, call sites) are lost: the agent could not keep up, or their"
       " log was damaged\n");
 }
 

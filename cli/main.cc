@@ -10,6 +10,7 @@
 #include "cli/completion_command.h"
 #include "cli/exec_command.h"
 #include "cli/export_command.h"
+#include "cli/lines_command.h"
 #include "cli/ls_command.h"
 #include "cli/place_command.h"
 #include "cli/predict_command.h"
@@ -48,6 +49,7 @@ int main(int argc, char** argv) {
   add_tree_command(app, code);
   add_view_command(app, code);
   add_export_command(app, code);
+  add_lines_command(app, code);
   add_predict_command(app, code);
   add_completion_command(app, code);
 

@@ -78,9 +78,9 @@ class CallSites {
   std::uint64_t start_time_;
   std::uint64_t chunk_ = 0;
   bool may_find_ = true;
-  std::uint64_t next_look_ = 0;      // The chunk from which on look() may be called.
-  std::uint64_t between_looks_ = 1;  // Number of chunks.
-  std::size_t sites_ = 0;            // Found so far.
+  std::uint64_t next_look_ = 0;               // The chunk from which on look() may be called.
+  std::uint64_t between_looks_ = 1;           // Number of chunks.
+  std::size_t sites_ = 0;                     // Found so far.
   std::map<std::uint64_t, MappedCode> code_;  // By begin. Ranges do not overlap.
   std::unordered_map<std::uint64_t, CallSiteId> by_address_;
   std::vector<Known> recent_ = std::vector<Known>(kRecent);

@@ -174,8 +174,8 @@ struct Report {
   /// `mpi_ns` includes estimated times; so the shares are estimates too.
   bool mpi_estimated = false;
   std::vector<Function> functions;  ///< The function with the most time first.
-  /// From the trace; the place with the most time first. Call sites in one line are one place. Empty
-  /// if the run has no trace, if no call site is known, and if make_report() got wait states.
+  /// From the trace; the place with the most time first. Call sites in one line are one place.
+  /// Empty if the run has no trace, if no call site is known, and if make_report() got wait states.
   std::vector<CallSite> call_sites;
   std::uint64_t call_sites_in_all = 0;
   std::string call_sites_fault;  ///< Why the call sites could not be read; empty if they were.

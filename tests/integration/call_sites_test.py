@@ -191,6 +191,21 @@ class CallSitesTest(WholeSystemTest):
         store = self.run_program(program, "die", expect=signal.SIGKILL)
         self.assert_lines(store, work, calls)
 
+    def test_lines_are_found_later_where_the_program_is(self):
+        program, _, calls = self.build("c", "moving")
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        kept = elsewhere / program.name
+        kept.write_bytes(program.read_bytes())
+        subprocess.run(["strip", program], check=True)
+        store = self.run_program(program)
+        done = self.xylem("lines", store.path, "--path", f"{self.folder}={elsewhere}")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        sites = store.value("SELECT count(*) FROM callsite")
+        self.assertEqual(done.stdout, f"{sites} of {sites} call sites have a line\n")
+        found = [(row["function"], row["line"], row["caller"]) for row in calls_in_work(store, 0)]
+        self.assertEqual(found, calls)
+
     def test_a_program_that_replaces_it_meanwhile_gives_no_lines(self):
         program, _, calls = self.build("c", "fixed")
         other = self.folder / "other"

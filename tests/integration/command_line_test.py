@@ -48,7 +48,7 @@ class CommandLine(WholeSystemTest):
 
     def test_the_wrong_word_is_named(self):
         self.assertIn("'fnord' is not a verb of xylem; the verbs are run, serve, exec, attach, place, ls, query, report, "
-                      "top, tree, view, export, predict, completion",
+                      "top, tree, view, export, lines, predict, completion",
                       self.refused("fnord"))
         self.assertIn("--fnord is not an option of xylem", self.refused("--fnord", "run"))
         for verb in ("query", "report", "tree", "view"):

@@ -119,10 +119,10 @@ TEST_F(DefinitionTest, LostDefinitionsAreALoss) {
   wire::Definitions lost;
   lost.lost = 12;
   define(1, lost);
-  EXPECT_EQ(
-      ask("SELECT world, rank, host, reason FROM loss WHERE part = 'definition'"),
-      "0|1|node7|12 definitions (communicators, call sites) are lost: the agent could not keep up, or their"
-      " log was damaged\n");
+  EXPECT_EQ(ask("SELECT world, rank, host, reason FROM loss WHERE part = 'definition'"),
+            "0|1|node7|12 definitions (communicators, call sites) are lost: the agent could not "
+            "keep up, or their"
+            " log was damaged\n");
 }
 
 }  // namespace

@@ -88,8 +88,6 @@ net::RuntimeOptions network_options(const launch::Setup& setup, const RunOptions
   return options;
 }
 
-constexpr int kLinesPatienceMs = 10'000;
-
 void find_source_lines_here(const std::string& store) {
   ::unsetenv("DEBUGINFOD_URLS");  // The end of a run waits for no server.
   const auto found = storage::resolve_call_sites(store);
@@ -102,27 +100,44 @@ void find_source_lines_here(const std::string& store) {
   }
 }
 
+/// Waits until a child has ended well. Kills it if it has not ended in time, and does not wait for
+/// ever even then. Returns why it has not ended well; null if it has.
+const char* why_not_done(pid_t child, int control_fd) {
+  constexpr int kPatienceS = 10;
+  constexpr int kSecondMs = 1000;
+  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  if (!process) ::kill(child, SIGKILL);
+  pollfd end{process.get(), POLLIN, 0};
+  bool has_ended = !process;
+  for (int i = 0; i < kPatienceS && !has_ended; ++i) {
+    launch::send_answer(control_fd, "alive");
+    has_ended = ::poll(&end, 1, kSecondMs) > 0;
+  }
+  if (!has_ended) {
+    ::kill(child, SIGKILL);
+    // A process that waits for a file system may not end.
+    if (::poll(&end, 1, kSecondMs) <= 0) return "a file system does not answer";
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!process) return "no descriptor is left";
+  if (!has_ended) return "reading the debugging information takes too long";
+  return status == 0 ? nullptr : "the process that reads debugging information died";
+}
+
 // Debugging information belongs to the job: it may be damaged, or so large that it takes too long.
-// So a process of its own reads it. Without lines the run is whole.
-void find_source_lines(const std::string& store) {
+// So a process of its own reads it. Without lines the run is whole; `xylem lines` finds them later.
+void find_source_lines(const std::string& store, int control_fd) {
+  // All data is stored, and this process ends soon.
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::signal(signal, SIG_IGN);
   const pid_t child = ::fork();
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     find_source_lines_here(store);
     ::_exit(0);
   }
-  if (child < 0) return;
-  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-  pollfd end{process.get(), POLLIN, 0};
-  const bool has_ended = process && ::poll(&end, 1, kLinesPatienceMs) > 0;
-  if (!has_ended) ::kill(child, SIGKILL);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (status != 0) {
-    log(Level::kWarn, "the source lines of calls are not stored",
-        {{"why", has_ended ? "the process that reads debugging information died"
-                           : "reading the debugging information takes too long"}});
-  }
+  const char* const why = child < 0 ? "no process can be started" : why_not_done(child, control_fd);
+  if (why != nullptr) log(Level::kWarn, "the source lines of calls are not stored", {{"why", why}});
 }
 
 int fail(int control_fd, const Error& error) {
@@ -175,7 +190,10 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   folder.remove();
   recorder->reset();
   const frontend::SessionOutcome& outcome = session.outcome();
-  if (outcome.holds_something && plan->session.chunks) find_source_lines(live_path);
+  // On a network file system, SQLite must not write into the file.
+  const bool is_local = live_path == setup->store;
+  if (outcome.holds_something && plan->session.chunks && is_local)
+    find_source_lines(setup->store, control_fd);
   const bool keeps_old = record->end(!outcome.abandoned, outcome.holds_something);
   const std::vector<std::string> environment = launch::current_environment();
   if (setup->counts_calls && !plan->quiet && !outcome.abandoned) {

@@ -55,11 +55,11 @@ const MappedCode* CallSites::code_at(std::uint64_t address) const {
 
 // The process knows better what it has said itself: after exec() the maps are those of another
 // program.
-void CallSites::look() {
-  for (MappedCode& code : read_mapped_code(pid_, start_time_)) {
-    const Range old = overlapping(code);
-    if (old.first == old.second) add(std::move(code));
-  }
+void CallSites::look(std::uint64_t address) {
+  auto code = read_mapped_code(pid_, start_time_, address);
+  if (!code) return;
+  const Range old = overlapping(*code);
+  if (old.first == old.second) add(*std::move(code));
 }
 
 CallSiteId CallSites::find(std::uint64_t return_address) {
@@ -70,7 +70,7 @@ CallSiteId CallSites::find(std::uint64_t return_address) {
   const std::uint64_t call_address = return_address - 1;
   const MappedCode* code = code_at(call_address);
   if (code == nullptr && chunk_ >= next_look_) {
-    look();
+    look(call_address);
     code = code_at(call_address);
     between_looks_ = code != nullptr ? 1 : std::min(2 * between_looks_, kMaxChunksBetweenLooks);
     next_look_ = chunk_ + between_looks_;

@@ -21,8 +21,9 @@ namespace xylem::backend {
 /// The call sites of one process. The process itself says at MPI_Init and MPI_Finalize which
 /// programs and libraries are loaded. For a library that it loads in between, site_of() reads
 /// /proc/PID/maps. If a library is unloaded and another one loaded at the same address, calls from
-/// the second one may be attributed to the first. The process is not trusted: it can falsify only
-/// its own sites, and their number and size are limited. Not thread-safe.
+/// the second one may be attributed to the first. The process is not trusted: the number and size
+/// of its sites are limited. But a site has the path that its first process says, and is the same
+/// for all processes that say the same build id. Not thread-safe.
 class CallSites {
  public:
   /// Later sites, later programs and libraries of a process are not known.
@@ -70,7 +71,7 @@ class CallSites {
   CallSiteId find(std::uint64_t return_address);
   CallSiteId make(const MappedCode& code, std::uint64_t call_address);
   const MappedCode* code_at(std::uint64_t address) const;
-  void look();
+  void look(std::uint64_t address);
 
   static constexpr std::size_t kRecent = 64;
 

@@ -123,9 +123,12 @@ bool RegistrationWriter::announce_call_sites(WatchedProcess& process, const Drai
   std::vector<wire::CallSiteRow> batch;
   const auto announce_batch = [&] {
     wire::Definitions definitions;
-    definitions.call_sites = std::exchange(batch, {});
+    definitions.call_sites = batch;
     definitions.lost = process.told_lost_definitions;
-    return announce(std::move(definitions), process, drain);
+    if (!announce(std::move(definitions), process, drain)) return false;
+    for (const wire::CallSiteRow& row : batch) announced_sites_.insert(row.site);
+    batch.clear();
+    return true;
   };
   for (const wire::CallSiteRow& row : process.call_sites.found()) {
     if (announced_sites_.contains(row.site)) continue;
@@ -133,7 +136,6 @@ bool RegistrationWriter::announce_call_sites(WatchedProcess& process, const Drai
     if (batch.size() == kBatch && !announce_batch()) return false;
   }
   if (!batch.empty() && !announce_batch()) return false;
-  for (const wire::CallSiteRow& row : process.call_sites.found()) announced_sites_.insert(row.site);
   process.call_sites.forget_found();
   return true;
 }

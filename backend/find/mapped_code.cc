@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "backend/find/object_file.h"
 #include "backend/find/proc_file.h"
@@ -56,21 +57,20 @@ std::vector<MapsLine> maps_lines_in(std::string_view maps) {
   return found;
 }
 
-std::vector<MappedCode> read_mapped_code(std::uint32_t pid, std::uint64_t start_time) {
-  constexpr std::size_t kMaxFiles = 4096;
+std::optional<MappedCode> read_mapped_code(std::uint32_t pid, std::uint64_t start_time,
+                                           std::uint64_t address) {
   const std::string folder = "/proc/" + std::to_string(pid);
-  const std::string maps = read_start(folder + "/maps", kMaxMaps);
-  std::vector<MappedCode> found;
-  for (MapsLine& line : maps_lines_in(maps)) {
-    const ObjectFile file = read_object_file(folder + "/root" + line.path);
-    if (file.parts.empty() || file.inode != line.inode) continue;
-    const std::uint64_t base = line.begin - file.address_of(line.offset);
-    found.push_back({line.begin, line.end, base, file.build_id, std::move(line.path)});
-    if (found.size() == kMaxFiles) break;
-  }
-  // Checked afterwards: then all that was read is of this process.
-  if (start_time_of(pid) != start_time) return {};
-  return found;
+  const std::vector<MapsLine> lines = maps_lines_in(read_start(folder + "/maps", kMaxMaps));
+  const auto line = std::find_if(lines.begin(), lines.end(), [&](const MapsLine& each) {
+    return each.begin <= address && address < each.end;
+  });
+  if (line == lines.end()) return std::nullopt;
+  ObjectFile file = read_object_file(folder + "/root" + line->path);
+  const auto at = file.address_of_page(line->offset);
+  // The time is checked at last: then all that was read is of this process.
+  if (!at || file.inode != line->inode || start_time_of(pid) != start_time) return std::nullopt;
+  return MappedCode{line->begin, line->end, line->begin - *at, std::move(file.build_id),
+                    line->path};
 }
 
 }  // namespace xylem::backend

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,9 +34,10 @@ struct MapsLine {
 /// The lines about code from files in a text like /proc/PID/maps, in their order. Pure.
 std::vector<MapsLine> maps_lines_in(std::string_view maps);
 
-/// Reads /proc/PID/maps, and the build ids of the files, as the process sees them. A file that
-/// cannot be read or is not the mapped one any more is left out. Returns nothing if the process has
-/// ended, or if another process has its pid now.
-std::vector<MappedCode> read_mapped_code(std::uint32_t pid, std::uint64_t start_time);
+/// Reads /proc/PID/maps, and the build id of the file whose code is at `address`, as the process
+/// sees it. Returns nullopt if there is no file, if it cannot be read, or if it is not the mapped
+/// one any more; also if the process has ended, or another process has its pid now.
+std::optional<MappedCode> read_mapped_code(std::uint32_t pid, std::uint64_t start_time,
+                                           std::uint64_t address);
 
 }  // namespace xylem::backend

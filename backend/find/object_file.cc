@@ -52,12 +52,14 @@ void read_notes(Elf* elf, const GElf_Phdr& part, std::vector<std::byte>& build_i
 
 }  // namespace
 
-std::uint64_t ObjectFile::address_of(std::uint64_t offset) const {
-  for (const Part& part : parts) {
-    if (offset >= part.offset && offset - part.offset < part.bytes)
-      return part.address + (offset - part.offset);
+std::optional<std::uint64_t> ObjectFile::address_of_page(std::uint64_t offset) const {
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  for (const Part& part : code) {
+    const std::uint64_t begin = part.offset / page * page;
+    if (offset >= begin && offset < part.offset + part.bytes)
+      return part.address - part.offset + offset;
   }
-  return offset;
+  return std::nullopt;
 }
 
 ObjectFile read_object_file(const std::string& path) {
@@ -77,8 +79,8 @@ ObjectFile read_object_file(const std::string& path) {
   for (std::size_t i = 0; i < count; ++i) {
     GElf_Phdr part{};
     if (::gelf_getphdr(elf.get(), static_cast<int>(i), &part) == nullptr) continue;
-    if (part.p_type == PT_LOAD) {
-      file.parts.push_back({part.p_offset, part.p_filesz, part.p_vaddr});
+    if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0) {
+      file.code.push_back({part.p_offset, part.p_filesz, part.p_vaddr});
     } else if (part.p_type == PT_NOTE && file.build_id.empty()) {
       read_notes(elf.get(), part, file.build_id);
     }

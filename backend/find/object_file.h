@@ -4,13 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace xylem::backend {
 
 struct ObjectFile {
-  /// A part of the file that is loaded at `address`.
+  /// A part of the file that is loaded as code at `address`.
   struct Part {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
@@ -18,12 +19,13 @@ struct ObjectFile {
   };
 
   std::vector<std::byte> build_id;  ///< The GNU build id; empty if there is none.
-  std::vector<Part> parts;          ///< Empty if the file could not be read.
+  std::vector<Part> code;           ///< Empty if the file could not be read.
   std::uint64_t inode = 0;
 
-  /// The address at which the byte at `offset` is loaded, if the file is loaded at address 0.
-  /// Returns `offset` if no part has this byte.
-  std::uint64_t address_of(std::uint64_t offset) const;
+  /// The address in the file of the page that begins at `offset`, if code is mapped from there. A
+  /// part is mapped from the begin of its first page, which other parts may share. Returns nullopt
+  /// if no part is mapped from there.
+  std::optional<std::uint64_t> address_of_page(std::uint64_t offset) const;
 };
 
 /// Reads the ELF file at `path`. The file is not trusted. Returns an ObjectFile without build id

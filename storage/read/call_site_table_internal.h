@@ -12,7 +12,8 @@ namespace xylem::storage {
 /// callsite_total(world, rank, callsite, function, calls, time_ns, max_ns, bytes, estimated): sums
 /// over the events of a rank that come from one call site and are calls of one function. `callsite`
 /// is the key of the table `callsite`; NULL for calls whose place is not known. An event that
-/// stands for several calls counts for all of them, each with its duration; then `estimated` is 1.
+/// stands for several calls counts for all of them, each with its duration; then `estimated` is 1,
+/// and some of these calls may come from other places.
 /// `max_ns` is the longest call that was timed. `bytes` counts what `function_total.bytes` counts.
 /// If no event is missing, the sums of `calls` and `bytes` are those of `function_total`.
 ///

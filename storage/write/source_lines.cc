@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -82,38 +84,77 @@ class DebugFile {
     return size > 0 ? hexadecimal(bytes, static_cast<std::size_t>(size)) : std::string();
   }
 
-  Place place_of(std::uint64_t address) const {
+  Place place_of(std::uint64_t address) {
     Place place;
-    place.function = function_of(address);
-    Dwfl_Line* const line = ::dwfl_module_getsrc(module_, address);
-    int number = 0;
-    const char* const file =
-        line == nullptr ? nullptr
-                        : ::dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
-    if (file == nullptr || number <= 0) return place;
-    place.file = file;
-    place.line = number;
-    const char* const folder = ::dwfl_line_comp_dir(line);
-    if (file[0] != '/' && folder != nullptr) place.file = std::string(folder) + "/" + file;
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* unit = ::dwfl_module_addrdie(module_, address, &bias);
+    if (unit == nullptr) unit = unit_by_ranges(address, bias);
+    if (unit != nullptr) find_line(*unit, address - bias, place);
+    if (unit != nullptr) place.function = function_in(*unit, address - bias);
+    const char* const symbol = place.function ? nullptr : ::dwfl_module_addrname(module_, address);
+    if (symbol != nullptr) place.function = demangled(symbol);
     return place;
   }
 
  private:
-  /// The innermost function whose source has the call, also if it is inlined; without debugging
-  /// information the nearest symbol.
-  std::optional<std::string> function_of(std::uint64_t address) const {
+  /// A range of addresses of a unit, without the bias.
+  struct Range {
+    Dwarf_Addr begin = 0, end = 0;
+    Dwarf_Die* unit = nullptr;
     Dwarf_Addr bias = 0;
-    Dwarf_Die* const unit = ::dwfl_module_addrdie(module_, address, &bias);
+  };
+
+  /// clang writes no table of addresses (.debug_aranges), and libdw before 0.191 needs it.
+  Dwarf_Die* unit_by_ranges(std::uint64_t address, Dwarf_Addr& bias) {
+    if (!has_ranges_) read_ranges();
+    const auto after = std::upper_bound(
+        ranges_.begin(), ranges_.end(), address,
+        [](std::uint64_t at, const Range& range) { return at < range.begin + range.bias; });
+    if (after == ranges_.begin()) return nullptr;
+    const Range& range = *std::prev(after);
+    if (address >= range.end + range.bias) return nullptr;
+    bias = range.bias;
+    return range.unit;
+  }
+
+  void read_ranges() {
+    has_ranges_ = true;
+    Dwarf_Addr bias = 0;
+    for (Dwarf_Die* unit = nullptr;
+         (unit = ::dwfl_module_nextcu(module_, unit, &bias)) != nullptr;) {
+      Range range{0, 0, unit, bias};
+      Dwarf_Addr base = 0;
+      for (std::ptrdiff_t at = 0;
+           (at = ::dwarf_ranges(unit, at, &base, &range.begin, &range.end)) > 0;) {
+        ranges_.push_back(range);
+      }
+    }
+    std::ranges::sort(ranges_, {}, [](const Range& range) { return range.begin + range.bias; });
+  }
+
+  static void find_line(Dwarf_Die& unit, Dwarf_Addr address, Place& place) {
+    Dwarf_Line* const line = ::dwarf_getsrc_die(&unit, address);
+    int number = 0;
+    const char* const file = line == nullptr ? nullptr : ::dwarf_linesrc(line, nullptr, nullptr);
+    if (file == nullptr || ::dwarf_lineno(line, &number) != 0 || number <= 0) return;
+    place.file = file;
+    place.line = number;
+    Dwarf_Attribute memory;
+    const char* const folder = ::dwarf_formstring(::dwarf_attr(&unit, DW_AT_comp_dir, &memory));
+    if (file[0] != '/' && folder != nullptr) place.file = std::string(folder) + "/" + file;
+  }
+
+  /// The innermost function whose source has the call, also if it is inlined.
+  static std::optional<std::string> function_in(Dwarf_Die& unit, Dwarf_Addr address) {
     Dwarf_Die* found = nullptr;
-    const int count = unit == nullptr ? 0 : ::dwarf_getscopes(unit, address - bias, &found);
+    const int count = ::dwarf_getscopes(&unit, address, &found);
     const std::unique_ptr<Dwarf_Die, decltype(&std::free)> scopes(found, &std::free);
     for (int i = 0; i < count; ++i) {
       const int tag = ::dwarf_tag(&found[i]);
       if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
       if (const char* name = name_of(found[i])) return demangled(name);
     }
-    const char* const symbol = ::dwfl_module_addrname(module_, address);
-    return symbol == nullptr ? std::nullopt : std::optional(demangled(symbol));
+    return std::nullopt;
   }
 
   /// The name for linkers, which has namespace and parameters, or the plain name.
@@ -135,6 +176,8 @@ class DebugFile {
 
   std::unique_ptr<Dwfl, EndDwfl> session_;
   Dwfl_Module* module_ = nullptr;
+  std::vector<Range> ranges_;
+  bool has_ranges_ = false;
 };
 
 std::string changed(const std::string& path, const std::vector<PathChange>& changes) {
@@ -146,36 +189,46 @@ std::string changed(const std::string& path, const std::vector<PathChange>& chan
 
 constexpr int kBusyMs = 5000;
 
+struct Site {
+  std::int64_t id = 0;
+  std::uint64_t offset = 0;
+};
+
+/// A program or library, and its call sites without a line.
 struct Object {
   std::string path, build_id;
+  std::vector<Site> sites;
 };
 
 std::vector<Object> objects_to_read(Connection& file) {
   std::vector<Object> found;
   Statement rows(file,
-                 "SELECT DISTINCT object, ifnull(build_id, '') FROM callsite"
-                 " WHERE line IS NULL ORDER BY 1");
+                 "SELECT object, ifnull(build_id, ''), id, offset FROM callsite"
+                 " WHERE line IS NULL ORDER BY 1, 2");
   for (bool more = rows.first(); more; more = rows.next()) {
-    found.push_back({rows.text(0), rows.text(1)});
+    const std::string path = rows.text(0);
+    const std::string build_id = rows.text(1);
+    if (found.empty() || found.back().path != path || found.back().build_id != build_id)
+      found.push_back({path, build_id, {}});
+    found.back().sites.push_back({rows.integer(2), static_cast<std::uint64_t>(rows.integer(3))});
   }
   return found;
 }
 
-void resolve(Connection& file, const Object& object, const DebugFile& debug) {
-  Statement rows(file,
-                 "SELECT id, offset FROM callsite"
-                 " WHERE object = ? AND ifnull(build_id, '') = ? AND line IS NULL");
-  std::vector<std::pair<std::int64_t, std::uint64_t>> sites;
-  for (bool more = rows.first(object.path, object.build_id); more; more = rows.next()) {
-    sites.emplace_back(rows.integer(0), static_cast<std::uint64_t>(rows.integer(1)));
-  }
+// Reads the debugging information first: a writer must not keep others waiting.
+void resolve(Connection& file, const Object& object, DebugFile& debug) {
+  std::vector<Place> places;
+  for (const Site& site : object.sites) places.push_back(debug.place_of(site.offset));
+  file.execute("BEGIN IMMEDIATE");
   Statement update(file,
-                   "UPDATE callsite SET function = ?2, file = ?3, line = ?4"
+                   "UPDATE callsite SET function = iif(?4 IS NULL, coalesce(function, ?2), ?2), "
+                   "file = ?3, line = ?4"
                    " WHERE id = ?1");
-  for (const auto& [id, offset] : sites) {
-    const Place place = debug.place_of(offset);
-    update.run(id, place.function, place.file, place.line);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const Place& place = places[i];
+    update.run(object.sites[i].id, place.function, place.file, place.line);
   }
+  file.execute("COMMIT");
 }
 
 }  // namespace
@@ -187,9 +240,7 @@ Result<ResolvedSites> resolve_call_sites(const std::string& run_file,
     return unexpected(opened.error());
   sqlite3_busy_timeout(file.handle(), kBusyMs);
   ResolvedSites resolved;
-  file.execute("BEGIN IMMEDIATE");
   if (!has_row(file, "SELECT 1 FROM sqlite_schema WHERE name = 'callsite'")) {
-    file.execute("COMMIT");
     if (auto read = file.take(); !read) return unexpected(read.error());
     return resolved;
   }
@@ -209,7 +260,6 @@ Result<ResolvedSites> resolve_call_sites(const std::string& run_file,
     resolved.with_line = static_cast<std::size_t>(counts.integer(1));
   }
   counts.reset();
-  file.execute("COMMIT");
   if (auto done = file.take(); !done) return unexpected(done.error());
   return resolved;
 }

@@ -27,7 +27,8 @@ struct ResolvedSites {
 };
 
 /// Sets `function`, `file` and `line` in the run's table `callsite`, where they are not known yet.
-/// A program or library is used only if it has the build id that it had in the run. If it had none,
+/// A function that is known stays if no line is found. A program or library is used only if it has
+/// the build id that it had in the run. If it had none,
 /// its path is enough. `function`, `file` and `line` are those of the source with the call, also if
 /// its function is inlined. A program without debugging information gives symbols as functions, a
 /// stripped one only those that it exports. Reads also files with separate debugging information,
@@ -37,7 +38,8 @@ struct ResolvedSites {
 /// The store may be open elsewhere; waits up to 5 s for its locks.
 ///
 /// Needs about 10 ms for each program, and much longer for debugging information of hundreds of MB.
-/// Fails like Connection::open() and with the failure of a statement; then nothing is changed.
+/// Each program's lines are one transaction. Fails like Connection::open() and with the failure of
+/// a statement; then the programs before may have their lines.
 Result<ResolvedSites> resolve_call_sites(const std::string& run_file,
                                          const std::vector<PathChange>& changes = {});
 

@@ -55,11 +55,9 @@ Loaded loaded() {
 
 std::uint64_t address_of_code() { return reinterpret_cast<std::uintptr_t>(&address_of_code); }
 
-const MappedCode* at(const std::vector<MappedCode>& all, std::uint64_t address) {
-  for (const MappedCode& each : all) {
-    if (each.begin <= address && address < each.end) return &each;
-  }
-  return nullptr;
+std::optional<MappedCode> mapped_at(std::uint64_t address) {
+  const auto pid = static_cast<std::uint32_t>(::getpid());
+  return read_mapped_code(pid, start_time_of(pid), address);
 }
 
 TEST(ObjectFile, KnowsThisProgramAsItsLoaderDoes) {
@@ -67,10 +65,8 @@ TEST(ObjectFile, KnowsThisProgramAsItsLoaderDoes) {
   const ObjectFile file = read_object_file("/proc/self/exe");
   EXPECT_FALSE(expected.build_id.empty());
   EXPECT_EQ(file.build_id, expected.build_id);
-  const auto mapped = read_mapped_code(static_cast<std::uint32_t>(::getpid()),
-                                       start_time_of(static_cast<std::uint32_t>(::getpid())));
-  const MappedCode* const code = at(mapped, address_of_code());
-  ASSERT_NE(code, nullptr);
+  const auto code = mapped_at(address_of_code());
+  ASSERT_TRUE(code);
   EXPECT_EQ(code->path, std::filesystem::read_symlink("/proc/self/exe"));
   EXPECT_EQ(code->base, expected.base);
   EXPECT_EQ(code->build_id, expected.build_id);
@@ -81,15 +77,16 @@ TEST(ObjectFile, KnowsLibraries) {
   ASSERT_NE(::dladdr(reinterpret_cast<const void*>(&::getpid), &info), 0);
   const ObjectFile file = read_object_file(info.dli_fname);
   EXPECT_FALSE(file.build_id.empty());
-  EXPECT_FALSE(file.parts.empty());
+  EXPECT_FALSE(file.code.empty());
 }
 
-TEST(ObjectFile, AnOffsetOutsideOfAllPartsIsItsOwnAddress) {
-  const ObjectFile file{{}, {{0x1000, 0x100, 0x401000}}, 1};
-  EXPECT_EQ(file.address_of(0x1000), 0x401000u);
-  EXPECT_EQ(file.address_of(0x10ff), 0x4010ffu);
-  EXPECT_EQ(file.address_of(0x1100), 0x1100u);
-  EXPECT_EQ(file.address_of(0xfff), 0xfffu);
+TEST(ObjectFile, CodeIsMappedFromTheBeginOfItsFirstPage) {
+  // As linkers without separate pages for code make it: the first page has other bytes before.
+  const ObjectFile file{{}, {{0x11bb980, 0x5000, 0x11bc980}}, 1};
+  EXPECT_EQ(file.address_of_page(0x11bb000), 0x11bc000u);
+  EXPECT_EQ(file.address_of_page(0x11bc000), 0x11bd000u);
+  EXPECT_EQ(file.address_of_page(0x11ba000), std::nullopt);
+  EXPECT_EQ(file.address_of_page(0x11c1000), std::nullopt);
 }
 
 class FilesThatAreNone : public ::testing::Test {
@@ -100,7 +97,7 @@ class FilesThatAreNone : public ::testing::Test {
   static void expect_nothing(const std::string& path) {
     const ObjectFile file = read_object_file(path);
     EXPECT_TRUE(file.build_id.empty()) << path;
-    EXPECT_TRUE(file.parts.empty()) << path;
+    EXPECT_TRUE(file.code.empty()) << path;
   }
 
   const std::string folder_ = ::testing::TempDir() + "xylem-object-" + std::to_string(::getpid());
@@ -158,8 +155,9 @@ TEST(MapsLinesIn, TakesTheCodeOfFilesOnly) {
 
 TEST(ReadMappedCode, HasNothingOfAnotherProcessWithThePid) {
   const auto pid = static_cast<std::uint32_t>(::getpid());
-  EXPECT_FALSE(read_mapped_code(pid, start_time_of(pid)).empty());
-  EXPECT_TRUE(read_mapped_code(pid, start_time_of(pid) + 1).empty());
+  EXPECT_TRUE(read_mapped_code(pid, start_time_of(pid), address_of_code()));
+  EXPECT_FALSE(read_mapped_code(pid, start_time_of(pid) + 1, address_of_code()));
+  EXPECT_FALSE(read_mapped_code(pid, start_time_of(pid), 0x10)) << "nothing is mapped there";
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "storage/write/source_lines.h"
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage/stored_run.h"
 #include "wire/chunk.h"
 
@@ -32,7 +33,7 @@ class CallSiteTest : public StoredRun {
                                   std::uint64_t offset) {
     return {site, object, {}, offset};
   }
-  /// Commits and closes the store, as at the end of a run.
+  /// Commits, then finds lines as a process beside the store does.
   ResolvedSites resolve(const std::vector<PathChange>& changes = {}) {
     EXPECT_TRUE(store_->commit());
     const auto resolved = resolve_call_sites(path_, changes);
@@ -193,7 +194,7 @@ TEST_F(CallSiteTest, AShortNameIsNotACodeOfAType) {
   EXPECT_EQ(ask("SELECT function FROM callsite"), "f\n");
 }
 
-TEST_F(CallSiteTest, AReaderDelaysLinesAndLosesNone) {
+TEST_F(CallSiteTest, AReaderOfALiveRunDelaysNoLines) {
   const KnownCall call = call_in_a_function();
   define({row_of(kSolver, own_path(), call.address - own_base())});
   EXPECT_TRUE(store_->commit());
@@ -202,6 +203,29 @@ TEST_F(CallSiteTest, AReaderDelaysLinesAndLosesNone) {
   ASSERT_TRUE((*run)->hold());
   EXPECT_EQ(resolve().with_line, 1u);
   (*run)->release();
+}
+
+TEST_F(CallSiteTest, OfARunThatHasEndedIsFoundToo) {
+  const KnownCall call = call_in_a_function();
+  define({row_of(kSolver, own_path(), call.address - own_base())});
+  ASSERT_TRUE(store_->end_run(0, 1));
+  const auto resolved = resolve_call_sites(path_);
+  ASSERT_TRUE(resolved) << resolved.error().message;
+  EXPECT_EQ(resolved->with_line, 1u);
+  store_.reset();
+  const auto run = RunFile::open(path_);
+  ASSERT_TRUE(run);
+  const auto rows = (*run)->rows("SELECT line FROM callsite");
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(lines_of(*rows), std::to_string(call.line) + "\n");
+}
+
+TEST_F(CallSiteTest, AKnownFunctionStaysWithoutALine) {
+  define({row_of(kSolver, own_path(), ~0ULL)});
+  EXPECT_TRUE(store_->commit());
+  change_file(path_, "UPDATE callsite SET function = 'known'");
+  EXPECT_EQ(resolve().with_line, 0u);
+  EXPECT_EQ(ask("SELECT function, line FROM callsite"), "known|NULL\n");
 }
 
 TEST_F(CallSiteTest, AFileThatIsNoRunIsNamed) {

@@ -258,7 +258,7 @@ class Stores(WholeSystemTest):
     def test_a_full_disk_is_said_and_the_store_stays_intact(self):
         # A mount of its own, seen by this run alone.
         program = mpirun("mpich", 2, "count_calls", 3_000_000, 1, 5, self.folder / "own")
-        script = ("mkdir small && mount -t tmpfs -o size=3m none small && "
+        script = ("mkdir small && mount -t tmpfs -o size=4m none small && "
                   f"{BUILD_XYLEM} run --store small/run.db --detail trace -- {' '.join(program)}; code=$?; "
                   "cp small/run.db* . ; exit $code")
         done = subprocess.run(["unshare", "--mount", "sh", "-c", script], env=environment(), cwd=self.folder,

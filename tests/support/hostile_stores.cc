@@ -252,8 +252,9 @@ void give_changed(sqlite3_context* out, sqlite3_value* old, Random& random) {
   const int type = sqlite3_value_type(old);
   if (type == SQLITE_INTEGER) {
     const auto was = static_cast<std::uint64_t>(sqlite3_value_int64(old));
-    const std::array kNew = {was + 1, 0 - was, was << 32, ~std::uint64_t{0} / 2 - was, was * 3};
-    return sqlite3_result_int64(out, static_cast<sqlite3_int64>(kNew[random() % kNew.size()]));
+    const std::array changed = {was + 1, 0 - was, was << 32, ~std::uint64_t{0} / 2 - was, was * 3};
+    return sqlite3_result_int64(out,
+                                static_cast<sqlite3_int64>(changed[random() % changed.size()]));
   }
   if (type == SQLITE_FLOAT) return sqlite3_result_double(out, -1e30 * sqlite3_value_double(old));
   const auto* blob = static_cast<const char*>(sqlite3_value_blob(old));
@@ -366,8 +367,8 @@ class Injurer {
   }
   std::string column(const std::string& of) { return any(columns(of)); }
   std::string where() {
-    const std::array<const char*, 4> kWhich = {"", " WHERE pick(2)", " WHERE pick(10)",
-                                               " WHERE pick(100)"};
+    constexpr std::array<const char*, 4> kWhich = {"", " WHERE pick(2)", " WHERE pick(10)",
+                                                   " WHERE pick(100)"};
     return kWhich[random_() % kWhich.size()];
   }
 
@@ -436,12 +437,12 @@ class Injurer {
   }
 
   void change_version() {
-    const std::array<int, 8> kVersions = {0, 1, 5, 7, 8, 12, -1, 2147483647};
+    constexpr std::array<int, 8> kVersions = {0, 1, 5, 7, 8, 12, -1, 2147483647};
     change("PRAGMA user_version = " + std::to_string(kVersions[random_() % kVersions.size()]));
   }
 
   void change_tree() {
-    const std::array<const char*, 8> kChanges = {
+    constexpr std::array<const char*, 8> kChanges = {
         "UPDATE node SET parent = id; UPDATE node_change SET parent = node",
         "UPDATE node SET parent = (id + 1) % (SELECT count(*) FROM node)",
         "UPDATE node SET parent = NULL; UPDATE node_change SET parent = NULL",
@@ -456,7 +457,7 @@ class Injurer {
   }
 
   void change_many() {
-    const std::array<const char*, 8> kChanges = {
+    constexpr std::array<const char*, 8> kChanges = {
         "UPDATE process SET rank = 4294967295 WHERE pick(2); UPDATE world SET size = 4294967296",
         "UPDATE process SET rank = 0, world = 0",
         "UPDATE process SET rank = rank * 1000000",
@@ -473,8 +474,8 @@ class Injurer {
   }
 
   void change_run() {
-    const std::array<const char*, 4> kColumns = {"window_ns", "started_ns", "ended_ns",
-                                                 "exit_code"};
+    constexpr std::array<const char*, 4> kColumns = {"window_ns", "started_ns", "ended_ns",
+                                                     "exit_code"};
     const std::string cell = kColumns[random_() % kColumns.size()];
     change("UPDATE run SET " + cell + " = " + std::to_string(hostile_integer(random_)));
   }

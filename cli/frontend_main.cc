@@ -130,9 +130,11 @@ const char* why_not_done(pid_t child, int control_fd) {
 void find_source_lines(const std::string& store, int control_fd) {
   // All data is stored, and this process ends soon.
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::signal(signal, SIG_IGN);
+  const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(0);  // The parent had already ended.
     find_source_lines_here(store);
     ::_exit(0);
   }

@@ -84,6 +84,17 @@ void write_services(Json& json, const Report& report) {
   });
 }
 
+/// The sums of a Report::Function or a Report::CallSite.
+template <typename Row>
+void write_sums(Json& json, const Row& row) {
+  json.field("calls", row.calls);
+  json.field("time_ns", row.time_ns);
+  json.field("max_ns", row.max_ns);
+  json.field("bytes", row.bytes);
+  json.field("share", row.share);
+  json.field("estimated", row.estimated);
+}
+
 void write_functions(Json& json, const Report& report) {
   json.field("mpi_ns", report.mpi_ns);
   json.field("mpi_estimated", report.mpi_estimated);
@@ -92,12 +103,7 @@ void write_functions(Json& json, const Report& report) {
     json.object([&] {
       json.field("function", function.name);
       json.field("class", function.function_class);
-      json.field("calls", function.calls);
-      json.field("time_ns", function.time_ns);
-      json.field("max_ns", function.max_ns);
-      json.field("bytes", function.bytes);
-      json.field("share", function.share);
-      json.field("estimated", function.estimated);
+      write_sums(json, function);
     });
   });
 }
@@ -247,12 +253,7 @@ void write_call_sites(Json& json, const Report& report) {
       json.field("function", site.function);
       json.field("place", if_any(site.place));
       json.field("caller", if_any(site.caller));
-      json.field("calls", site.calls);
-      json.field("time_ns", site.time_ns);
-      json.field("max_ns", site.max_ns);
-      json.field("bytes", site.bytes);
-      json.field("share", site.share);
-      json.field("estimated", site.estimated);
+      write_sums(json, site);
     });
   });
 }

@@ -75,7 +75,7 @@ struct NeighbourRow {
 struct CallSiteRow {
   CallSiteId site{};
   std::string object;  ///< Path of the program or library, as its process names it.
-  /// The GNU build id of the file, raw bytes. Empty if it has none, or could not be read.
+  /// The GNU build id of the file, raw bytes. Empty if it has none.
   std::vector<std::byte> build_id;
   /// An address inside the instruction that calls, as in the file: subtract the address at which
   /// the file is loaded. It is what addr2line takes.

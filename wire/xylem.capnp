@@ -365,7 +365,7 @@ struct Definitions {
 struct CallSiteRow {
   site @0 :UInt64;
   object @1 :Text;               # path of the program or library, on its host
-  buildId @2 :Data;              # empty: it has none, or the file could not be read
+  buildId @2 :Data;              # empty: it has none
   offset @3 :UInt64;             # address of the call in the file
 }
 

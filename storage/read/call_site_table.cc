@@ -116,12 +116,6 @@ class CallSiteRows final : public RowSource {
   bool is_read_ = false;
 };
 
-class CallSiteTable final : public RowTable {
-  std::unique_ptr<RowSource> open(Connection& connection) override {
-    return std::make_unique<CallSiteRows>(connection);
-  }
-};
-
 }  // namespace
 
 int register_call_site_table(sqlite3* database) {
@@ -129,7 +123,7 @@ int register_call_site_table(sqlite3* database) {
       database, "callsite_total",
       "CREATE TABLE callsite_total(world INTEGER, rank INTEGER, callsite INTEGER, function TEXT,"
       " calls INTEGER, time_ns INTEGER, max_ns INTEGER, bytes INTEGER, estimated INTEGER)",
-      std::make_unique<CallSiteTable>());
+      std::make_unique<TableOf<CallSiteRows>>());
 }
 
 }  // namespace xylem::storage

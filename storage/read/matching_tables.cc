@@ -179,12 +179,6 @@ void CollectiveRows::column(sqlite3_context* out, int column) {
   }
 }
 
-class CollectiveTable final : public RowTable {
-  std::unique_ptr<RowSource> open(Connection& connection) override {
-    return std::make_unique<CollectiveRows>(connection);
-  }
-};
-
 // ---- unmatched ----
 
 const char* reason_of(Unmatched reason) {
@@ -319,12 +313,6 @@ class UnmatchedRows final : public RowSource, MessageSink {
   bool is_read_ = false;
 };
 
-class UnmatchedTable final : public RowTable {
-  std::unique_ptr<RowSource> open(Connection& connection) override {
-    return std::make_unique<UnmatchedRows>(connection);
-  }
-};
-
 }  // namespace
 
 int register_matching_tables(sqlite3* database) {
@@ -333,12 +321,12 @@ int register_matching_tables(sqlite3* database) {
       "CREATE TABLE collective(world INTEGER, comm INTEGER, number INTEGER, function TEXT,"
       " ranks INTEGER, members INTEGER, root INTEGER, operation TEXT, bytes INTEGER,"
       " received_bytes INTEGER, first_ns INTEGER, last_ns INTEGER)",
-      std::make_unique<CollectiveTable>());
+      std::make_unique<TableOf<CollectiveRows>>());
   if (code != SQLITE_OK) return code;
   return register_row_table(database, "unmatched",
                             "CREATE TABLE unmatched(world INTEGER, rank INTEGER, kind TEXT,"
                             " count INTEGER, reason TEXT)",
-                            std::make_unique<UnmatchedTable>());
+                            std::make_unique<TableOf<UnmatchedRows>>());
 }
 
 }  // namespace xylem::storage

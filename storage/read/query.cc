@@ -18,11 +18,8 @@
 #include "base/printable_text.h"
 #include "base/saturating.h"
 #include "base/utf8.h"
-#include "storage/read/call_site_table_internal.h"
 #include "storage/read/event_reader.h"
-#include "storage/read/event_table_internal.h"
-#include "storage/read/matching_tables_internal.h"
-#include "storage/read/wait_tables_internal.h"
+#include "storage/read/run_tables_internal.h"
 #include "storage/schema_internal.h"
 #include "storage/sqlite_internal.h"
 
@@ -219,16 +216,7 @@ Result<void> SqliteRunFile::connect() {
   }
   if (!opened) return opened;
   sqlite3* const database = connection_.handle();
-  if (const int code = register_event_tables(database, &counters_); code != SQLITE_OK) {
-    return unexpected(sqlite_error(database, code, path_));
-  }
-  if (const int code = register_wait_tables(database, waits_); code != SQLITE_OK) {
-    return unexpected(sqlite_error(database, code, path_));
-  }
-  if (const int code = register_matching_tables(database); code != SQLITE_OK) {
-    return unexpected(sqlite_error(database, code, path_));
-  }
-  if (const int code = register_call_site_table(database); code != SQLITE_OK) {
+  if (const int code = register_run_tables(database, &counters_, waits_); code != SQLITE_OK) {
     return unexpected(sqlite_error(database, code, path_));
   }
   sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);

@@ -36,6 +36,15 @@ class RowTable {
   virtual std::unique_ptr<RowSource> open(Connection& connection) = 0;
 };
 
+/// A table whose queries need nothing but the connection.
+template <typename Rows>
+class TableOf final : public RowTable {
+ public:
+  std::unique_ptr<RowSource> open(Connection& connection) override {
+    return std::make_unique<Rows>(connection);
+  }
+};
+
 /// Adds a table to a connection. `declaration` is its CREATE TABLE, and must live as long as the
 /// program. Returns an SQLite result code.
 int register_row_table(sqlite3* database, const char* name, const char* declaration,

@@ -91,12 +91,6 @@ void MessageRows::column(sqlite3_context* out, int column) {
   }
 }
 
-class MessageTable final : public RowTable {
-  std::unique_ptr<RowSource> open(Connection& connection) override {
-    return std::make_unique<MessageRows>(connection);
-  }
-};
-
 // ---- wait_state and wait_coverage ----
 
 WaitStates analyse(Connection& connection) {
@@ -243,7 +237,7 @@ int register_wait_tables(sqlite3* database, const std::shared_ptr<KeptWaitStates
       database, "message",
       "CREATE TABLE message(world INTEGER, comm INTEGER, tag INTEGER, source INTEGER,"
       " destination INTEGER, number INTEGER, bytes INTEGER, sent_ns INTEGER, received_ns INTEGER)",
-      std::make_unique<MessageTable>());
+      std::make_unique<TableOf<MessageRows>>());
   if (code == SQLITE_OK) {
     code = register_row_table(
         database, "wait_state",

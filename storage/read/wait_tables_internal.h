@@ -43,7 +43,6 @@ class KeptWaitStates {
 /// Each query of `message` decodes all chunks. `wait_state` and `wait_coverage` decode all chunks
 /// twice, and the connection keeps the result until the file has more events or processes. A
 /// damaged chunk ends a query with an error that names the chunk.
-int register_wait_tables(sqlite3* database, const std::shared_ptr<KeptWaitStates>& kept =
-                                                std::make_shared<KeptWaitStates>());
+int register_wait_tables(sqlite3* database, const std::shared_ptr<KeptWaitStates>& kept);
 
 }  // namespace xylem::storage

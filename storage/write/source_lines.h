@@ -28,11 +28,11 @@ struct ResolvedSites {
 
 /// Sets `function`, `file` and `line` in the run's table `callsite`, where they are not known yet.
 /// A function that is known stays if no line is found. A program or library is used only if it has
-/// the build id that it had in the run. If it had none,
-/// its path is enough. `function`, `file` and `line` are those of the source with the call, also if
-/// its function is inlined. A program without debugging information gives symbols as functions, a
-/// stripped one only those that it exports. Reads also files with separate debugging information,
-/// where gdb finds them. If DEBUGINFOD_URLS is set, asks these servers too, which may take long.
+/// the build id that it had in the run. If it had none, its path is enough. `function`, `file` and
+/// `line` are those of the source with the call, also if its function is inlined. A program without
+/// debugging information gives symbols as functions, a stripped one only those that it exports.
+/// Reads also files with separate debugging information, where gdb finds them. If DEBUGINFOD_URLS
+/// is set, asks these servers too, which may take long.
 ///
 /// libdw may crash on damaged debugging information, and if a file is truncated while it reads it.
 /// The store may be open elsewhere; waits up to 5 s for its locks.

@@ -11,7 +11,7 @@ import { Surface } from "../surface.ts";
 import type { Page } from "../view.ts";
 import { busyLine, mpiLine } from "./series.ts";
 
-const kColumns = 160, kRows = 64, kDigits = 4;
+const kColumns = 160, kRows = 64, kDigits = 6;
 /** Shares of a processor that a host was busy with programs and with the kernel. */
 const kBusy = ["cpu.user", "cpu.system"] as const;
 

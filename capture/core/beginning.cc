@@ -90,7 +90,7 @@ void record_early_calls() noexcept {
     std::atomic<std::uint64_t>& count = call.thread->ring->calls[f];
     count.store(count.load(std::memory_order_relaxed) + calls - 1, std::memory_order_relaxed);
     call.thread->pending[f] = 0;
-    thread_state.caller = nullptr;
+    call.site = nullptr;
     call.begin = early.begin.load(std::memory_order_relaxed);
     call.result = 0;
     call.end = call.begin;  // The begin is known, the duration is not.

@@ -20,9 +20,9 @@
 // Each call of the program counts once, although several wrappers may see it. A wrapper MPI_X calls
 // the next MPI_X in line, which may belong to another tool. Tools and language bindings finally
 // call PMPI_X. PMPI_X is wrapped too, because some calls do not go through MPI_X: calls from
-// Fortran, or from a tool in the program itself. While a wrapper runs, calls from MPI and from
-// tools are parts of its call and have no records (nesting_internal.h). This is also true if the
-// outer call's thread has no ring.
+// Fortran (fortran_internal.h), or from a tool in the program itself. While a wrapper runs, calls
+// from MPI and from tools are parts of its call and have no records (nesting_internal.h). This is
+// also true if the outer call's thread has no ring.
 //
 // States: a process is first waiting. Then it is started (its segment is made and registered),
 // inert (no XYLEM_ADDRESS), or turned off (something failed). Capture starts in MPI_Init. If no
@@ -108,6 +108,7 @@ struct Call {
   std::uint32_t calls;
   std::uint16_t function;
   std::int32_t result;
+  const void* site;  ///< Where the program will go on; null if this is unknown.
 
   // Set for a call that completes one request; see before_wait().
   ClaimedRequest claimed;
@@ -125,8 +126,16 @@ struct Call {
   XYLEM_INLINE bool stop(Word returned) noexcept;
 };
 
+/// A call of a Fortran function of MPI, which may not yet have called a function in C. The entries
+/// of fortran_internal.h write it in assembly.
+struct FortranCall {
+  const void* caller;  ///< The address that the program will return to; null if there is no call.
+  std::uint32_t function;
+};
+
 /// State of each thread. It must be small, since it is in the static TLS of the application.
 struct ThreadState {
+  FortranCall fortran;
   Thread* thread;
   const void* frame;   ///< Frame of the wrapper in which the thread runs; null if it runs in none.
   const void* caller;  ///< Return address of that wrapper.
@@ -159,7 +168,17 @@ static_assert(offsetof(Process, gate) == 0 && offsetof(Gate, enabled) == 0);
 /// The gate that a process uses until it has made one.
 [[gnu::visibility("hidden")]] extern Gate first_gate;
 extern constinit thread_local ThreadState thread_state
-    [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
+    [[gnu::tls_model("initial-exec"),
+      gnu::visibility("hidden")]] __asm__("xylem_capture_thread_state");
+static_assert(offsetof(ThreadState, fortran) == 0 && offsetof(FortranCall, caller) == 0 &&
+              offsetof(FortranCall, function) == 8);
+
+/// For a call of `function` that begins while `state.fortran` is set. If MPI's Fortran library
+/// makes the call for the program, returns the place of the program's call, and clears
+/// `state.fortran`. Returns null if the Fortran library makes the call for itself, and `caller` if
+/// the call is not from Fortran.
+const void* take_fortran_caller(ThreadState& state, std::uint16_t function,
+                                const void* caller) noexcept;
 
 /// Finds a ring for a thread that has none. Returns null if the call cannot be recorded. In this
 /// case, take_ring() has already counted the call, unless capture is off.
@@ -319,6 +338,14 @@ XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept {
     call.by_profiling_name = state.frame == profiling_name();
     if (!call.by_profiling_name && !begins_anew(state, function, frame, caller)) return false;
   }
+  call.site = caller;
+  if (state.fortran.caller != nullptr) {
+    call.site = take_fortran_caller(state, function, caller);
+    if (call.site == nullptr) {
+      state.frame = nullptr;
+      return false;
+    }
+  }
   Thread* thread = state.thread;
   if (__builtin_expect(thread == nullptr, 0)) {
     state.frame = nullptr;
@@ -446,7 +473,7 @@ XYLEM_INLINE void write_record(const Call& call, const Meaning& meaning, std::ui
                   .tag = meaning.tag,
                   .number = meaning.number,
                   .cpu = cpu_now(),
-                  .caller = reinterpret_cast<std::uintptr_t>(thread_state.caller) & kMaxAddress};
+                  .caller = reinterpret_cast<std::uintptr_t>(call.site) & kMaxAddress};
   ring.head.store(head + 1, std::memory_order_release);
 }
 

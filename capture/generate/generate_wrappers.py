@@ -5,7 +5,7 @@ each build:
     generate_wrappers.py prototypes.tsv meaning.tsv OUTPUT_FOLDER
 
 makes xylem_capture_functions.h (numbers of functions), xylem_capture_functions.cc (names and
-classes) and xylem_capture_wrappers_N.cc. Stops with a sentence when the tables do not fit each
+classes), xylem_capture_wrappers_N.cc and xylem_capture_fortran.cc. Stops with a sentence when the tables do not fit each
 other: an unknown function, shape, class or argument.
 """
 
@@ -161,6 +161,14 @@ PLACES = {
      "neighbor_alltoallv", "neighbor_alltoallw"), "at(call, {comm});")
 
 BY_HAND = "by_hand"
+
+# The Fortran names of MPI_X are mpi_x and one of these: with a result of type(c_ptr); of the module mpi_f08, with counts of
+# kind MPI_COUNT_KIND, with buffers as descriptors, with both.
+FORTRAN_ENDS = ("_", "_cptr_", "_f08_", "_f08_large_", "_f08ts_", "_f08ts_large_")
+WITH_C_POINTER = ("MPI_Alloc_mem", "MPI_Win_allocate", "MPI_Win_allocate_shared", "MPI_Win_shared_query")
+# Functions for which the Fortran library of MPICH or of Open MPI calls no function MPI_X in C.
+WITHOUT_C = ("MPI_(Comm|Type|Win)_[gs]et_attr", "MPI_Attr_(get|put)", "MPI_(Comm|Type|Win)_create_keyval", "MPI_Keyval_create",
+             "MPI_(Comm|File|Win)_create_errhandler", "MPI_Errhandler_create", "MPI_Type_match_size", "MPI_Aint_(add|diff)")
 CONVERSION = re.compile("_(c2f|f2c|f2f08|f082f|c2f08|f082c)$")
 MADE_BY = "// Made by capture/generate/generate_wrappers.py; do not edit.\n"
 
@@ -281,7 +289,9 @@ def wrapper(function, number):
         lines += [f"XYLEM_WRAPPER_OF_MANY({name}, {number * POINTER_BYTES}, ({unused}), "
                   f"({passed}))"]
     else:
-        on = [f"  if (is_on()) return record_{name}({passed});"]
+        # MPI's libraries for other languages convert handles, several in each call of the program's.
+        by_program = " && !is_called_by_mpi(__builtin_return_address(0))" if CONVERSION.search(name) else ""
+        on = [f"  if (is_on(){by_program}) return record_{name}({passed});"]
         if is_watched:
             on = ["  const CaptureState state = capture_state();",
                   f"  if (state == CaptureState::kRecords) return record_{name}({passed});",
@@ -290,7 +300,6 @@ def wrapper(function, number):
                   f"  if (!is_found(k{name})) return first_{name}({passed});",
                   f"  return {real.replace('real', 'found', 1)};", "}"]
     lines += [f"XYLEM_WRAPPER {returned} P{name}({declared}) {{"]
-    # Bindings of other languages turn handles so, several in each call of the program's.
     if not CONVERSION.search(name):
         lines += [f"  if (is_on() && enter_by_profiling_name(k{name})) "
                   f"return record_{name}({passed});"]
@@ -301,6 +310,40 @@ def wrapper(function, number):
                       f"    return watch_{name}({passed});", "  }"]
     lines += [f"  return {own};", "}\n\n"]
     return "\n".join(lines)
+
+
+def is_in_fortran(function):
+    return not (CONVERSION.search(function.name) or function.name.startswith("MPI_T_") or function.name.endswith("_c"))
+
+
+def fortran_names(function, functions):
+    """The number, from 0, and the name of each entry of a function, see capture/core/fortran_internal.h."""
+    for number, end in enumerate(FORTRAN_ENDS):
+        exists = (function.name in WITH_C_POINTER if end == "_cptr_" else
+                  function.name + "_c" in functions if "_large_" in end else True)
+        if exists:
+            yield number, function.name.lower() + end
+
+
+def fortran_entry(function, number, of_function, name):
+    """An entry that only notes the caller, or one that records the call of a function that MPI's
+    Fortran library may do without C."""
+    entry = number * len(FORTRAN_ENDS) + of_function
+    if not any(re.fullmatch(pattern, function.name) for pattern in WITHOUT_C):
+        return f"XYLEM_FORTRAN_ENTRY({name}, {number}, {entry}, {entry * POINTER_BYTES})\n"
+    words = [f"a{i}" for i in range(len(function.types) + (function.returns == "int"))]
+    declared, passed = ", ".join(f"Word {w}" for w in words), ", ".join([str(entry)] + words)
+    code = f"fortran_result({words[-1]})" if function.returns == "int" else "0"
+    return "\n".join([
+        f"XYLEM_WRAPPER Word {name}({declared}) {{",
+        f"  if (!is_on()) return pass_fortran({passed});",
+        "  Call call;",
+        f"  if (!enter(call, k{function.name})) {{",
+        f"    const Word result = pass_fortran({passed});",
+        "    leave_unrecorded();", "    return result;", "  }",
+        f"  const Word result = pass_fortran({passed});",
+        f"  if (call.stop({code})) close_plain(call);",
+        "  return result;", "}\n"])
 
 
 def write(path, text):
@@ -324,17 +367,22 @@ def generate(prototypes, meaning, folder):
           "extern const FunctionClass function_classes[kFunctionCount];\n"
           "/// True for functions that make communicators.\n"
           "extern const bool makes_communicator[kFunctionCount];\n\n"
+          "/// What follows mpi_x in the Fortran names of MPI_X.\n"
+          f"constexpr unsigned kFortranNames = {len(FORTRAN_ENDS)};\n"
+          "extern const char* const fortran_ends[kFortranNames];\n\n"
           "}  // namespace xylem::capture\n")
     names = "".join(f'    "{n}",\n' for n in functions)
     classes = "".join(f"    FunctionClass::{CLASSES[f.function_class]},\n"
                       for f in functions.values())
     making = "".join(f"    {'true' if f.shape in MAKING else 'false'},\n"
                      for f in functions.values())
+    ends = "".join(f'    "{end}",\n' for end in FORTRAN_ENDS)
     write(folder / "xylem_capture_functions.cc",
           f"{MADE_BY}\n#include \"xylem_capture_functions.h\"\n\nnamespace xylem::capture {{\n\n"
           f"const char* const function_names[kFunctionCount] = {{\n{names}}};\n\n"
           f"const FunctionClass function_classes[kFunctionCount] = {{\n{classes}}};\n\n"
           f"const bool makes_communicator[kFunctionCount] = {{\n{making}}};\n\n"
+          f"const char* const fortran_ends[kFortranNames] = {{\n{ends}}};\n\n"
           "}  // namespace xylem::capture\n")
 
     wrapped = [(f, number) for number, f in enumerate(functions.values()) if f.shape != BY_HAND]
@@ -344,6 +392,11 @@ def generate(prototypes, meaning, folder):
               f"{MADE_BY}\n#include \"capture/mpi/hot_shapes_internal.h\"\n"
               "#include \"capture/core/wrapper_internal.h\"\n\n"
               f"using namespace xylem::capture;\n\n{bodies}")
+    entries = "".join(fortran_entry(f, number, *names) for number, f in enumerate(functions.values()) if is_in_fortran(f)
+                      for names in fortran_names(f, functions))
+    write(folder / "xylem_capture_fortran.cc",
+          f"{MADE_BY}\n#include \"capture/core/fortran_internal.h\"\n\n#if defined(__x86_64__)\n\n"
+          f"using namespace xylem::capture;\n\n{entries}\n#endif\n")
 
 
 def main():

@@ -146,14 +146,40 @@ class DebugFile {
 
   /// The innermost function whose source has the call, also if it is inlined.
   static std::optional<std::string> function_in(Dwarf_Die& unit, Dwarf_Addr address) {
-    Dwarf_Die* found = nullptr;
-    const int count = ::dwarf_getscopes(&unit, address, &found);
-    const std::unique_ptr<Dwarf_Die, decltype(&std::free)> scopes(found, &std::free);
-    for (int i = 0; i < count; ++i) {
-      const int tag = ::dwarf_tag(&found[i]);
-      if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
-      if (const char* name = name_of(found[i])) return demangled(name);
+    // ::dwarf_getscopes does not find functions that are inlined from a module of Fortran.
+    std::optional<std::string> name;
+    std::optional<Dwarf_Die> within = unit;
+    while (within) {
+      within = part_with(*within, address, 0);
+      if (!within || ::dwarf_tag(&*within) == DW_TAG_lexical_block) continue;
+      if (const char* const known = name_of(*within)) name = demangled(known);
     }
+    return name;
+  }
+
+  /// The function or block directly in `whole` that contains the address. Looks into types and
+  /// modules.
+  static std::optional<Dwarf_Die> part_with(Dwarf_Die& whole, Dwarf_Addr address, unsigned depth) {
+    constexpr unsigned kMaxDepth = 64;
+    Dwarf_Die part;
+    if (depth > kMaxDepth || ::dwarf_child(&whole, &part) != 0) return std::nullopt;
+    do {
+      switch (::dwarf_tag(&part)) {
+        case DW_TAG_subprogram:
+        case DW_TAG_inlined_subroutine:
+        case DW_TAG_lexical_block:
+          if (::dwarf_haspc(&part, address) > 0) return part;
+          break;
+        case DW_TAG_module:
+        case DW_TAG_namespace:
+        case DW_TAG_class_type:
+        case DW_TAG_structure_type:
+          if (const auto found = part_with(part, address, depth + 1)) return found;
+          break;
+        default:
+          break;
+      }
+    } while (::dwarf_siblingof(&part, &part) == 0);
     return std::nullopt;
   }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The record names the line of each call: in programs that are generated with calls on known lines, in C and C++, position
+"""The record names the line of each call: in programs that are generated with calls on known lines, in C, C++ and Fortran, position
 independent or not, in shared objects that are linked or loaded, stripped, and killed."""
 
 import json
@@ -14,7 +14,14 @@ from harness import WholeSystemTest, mpirun, random_seed
 
 CALLS = 200
 RANKS = 2
-LANGUAGES = {"c": ("mpich", "mpicc.mpich", "c"), "c++": ("openmpi", "mpicxx.openmpi", "cc")}
+KINDS = ("moving", "fixed", "linked", "loaded")
+FORTRAN = ("mpif.h", "use mpi", "use mpi_f08")
+# MPI, compiler, endings of the sources of main() and work(), and the kinds of programs.
+LANGUAGES = {"c": [("mpich", "mpicc.mpich", "c", "c", KINDS)], "c++": [("openmpi", "mpicxx.openmpi", "cc", "cc", KINDS)]} | {
+    # The programs of both MPIs together are all kinds.
+    language: [("mpich", "mpif90.mpich", "c", "f90", (KINDS[number], KINDS[3])),
+               ("openmpi", "mpif90.openmpi", "c", "f90", tuple(KINDS[:3][n] for n in range(3) if n != number))]
+    for number, language in enumerate(FORTRAN)}
 EVENTS = """SELECT e.function, c.file, c.line, c.function AS caller, c.object, c.offset FROM event e
             LEFT JOIN callsite c ON c.id = e.callsite WHERE e.rank = {} ORDER BY e.begin_ns"""
 # Each is a statement that calls one function. Its result is used, so that no call is a jump.
@@ -26,6 +33,17 @@ STATEMENTS = {
     "MPI_Allreduce": "errors += MPI_Allreduce(&one, &sum, 1, MPI_INT,\n  MPI_SUM,\n  MPI_COMM_WORLD);",
     "MPI_Sendrecv": "errors += MPI_Sendrecv(&one, 1, MPI_INT, 0, 3,\n  &sum, 1, MPI_INT, 0, 3, MPI_COMM_SELF, MPI_STATUS_IGNORE);",
     "MPI_Iprobe": "errors += MPI_Iprobe(MPI_ANY_SOURCE, 9, MPI_COMM_SELF, &number, MPI_STATUS_IGNORE);",
+}
+FORTRAN_STATEMENTS = {
+    "MPI_Comm_rank": "call MPI_Comm_rank(MPI_COMM_WORLD, number, e)",
+    "MPI_Comm_size": "call MPI_Comm_size(MPI_COMM_SELF, number, e)",
+    "MPI_Barrier": "call MPI_Barrier(MPI_COMM_WORLD, e)",
+    "MPI_Bcast": "call MPI_Bcast(number, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, e)",
+    "MPI_Allreduce": "call MPI_Allreduce(one, total, 1, MPI_INTEGER, &\n  MPI_SUM, &\n  MPI_COMM_WORLD, e)",
+    "MPI_Sendrecv": "call MPI_Sendrecv(one, 1, MPI_INTEGER, 0, 3, &\n"
+                    "  total, 1, MPI_INTEGER, 0, 3, MPI_COMM_SELF, MPI_STATUS_IGNORE, e)",
+    "MPI_Iprobe": "call MPI_Iprobe(MPI_ANY_SOURCE, 9, MPI_COMM_SELF, flag, MPI_STATUS_IGNORE, e)",
+    "MPI_Gatherv": "call MPI_Gatherv(one, 1, MPI_INTEGER, total, counts, places, MPI_INTEGER, 0, MPI_COMM_SELF, e)",
 }
 MAIN = """
 #include <mpi.h>
@@ -110,6 +128,47 @@ class Source:
         return "\n".join(self.lines) + "\n"
 
 
+class FortranSource:
+    """The same in Fortran."""
+
+    def __init__(self, rng, language):
+        self.lines, self.calls = [], []
+        self.add("module parts")
+        self.use(language)
+        self.add("  integer :: number, one = 1, total, counts(1) = 1, places(1) = 0\n  logical :: flag\ncontains")
+        names, statements = [], 0
+        while statements < CALLS:
+            names.append(f"part_{len(names)}")
+            self.add(f"subroutine {names[-1]}(errors)\n  integer, intent(inout) :: errors\n  integer :: e")
+            for _ in range(rng.randint(1, 12)):
+                self.call(rng, names[-1])
+                statements += 1
+            self.add("end subroutine")
+        self.add("integer(c_int) function work() bind(c)\n  use iso_c_binding, only: c_int\n  integer :: errors")
+        self.add("  errors = 0")
+        for name in names:
+            self.add(f"  call {name}(errors)")
+        self.add("  work = errors\nend function\nend module")
+
+    def add(self, text):
+        self.lines += text.split("\n")
+
+    def use(self, language):
+        self.add("  implicit none\n  include 'mpif.h'" if language == "mpif.h" else f"  {language}\n  implicit none")
+
+    def call(self, rng, caller):
+        for _ in range(rng.randint(0, 3)):
+            self.add(rng.choice(["", "  ! call MPI_Barrier(MPI_COMM_WORLD, e)", "  one = 1"]))
+        function = rng.choice(sorted(FORTRAN_STATEMENTS))
+        self.add("  " + FORTRAN_STATEMENTS[function])
+        # Where a statement has several lines, gfortran's debugging information has the last.
+        self.calls.append((function, len(self.lines), caller))
+        self.add("  errors = errors + e")  # So that no call is a jump.
+
+    def text(self):
+        return "\n".join(self.lines) + "\n"
+
+
 def name_in(function):
     """The name that Source gave a function; C++ has parameters and a result around it."""
     found = re.search(r"part_\d+", function or "")
@@ -129,11 +188,11 @@ class CallSitesTest(WholeSystemTest):
         print("seed", seed)
         self.rng = random.Random(seed)
 
-    def build(self, language, how):
+    def build(self, language, how, variant=0):
         """Returns the program, and what it calls."""
-        mpi, compiler, ending = LANGUAGES[language]
-        source = Source(self.rng, language)
-        main, work = self.folder / f"main.{ending}", self.folder / f"work.{ending}"
+        mpi, compiler, main_ending, ending, _ = LANGUAGES[language][variant]
+        source = (FortranSource if language in FORTRAN else Source)(self.rng, language)
+        main, work = self.folder / f"main.{main_ending}", self.folder / f"work.{ending}"
         main.write_text(MAIN)
         work.write_text(source.text())
         program, library = self.folder / f"program-{how}.{mpi}", self.folder / f"libwork-{how}.so"
@@ -170,14 +229,15 @@ class CallSitesTest(WholeSystemTest):
         self.assertEqual(store.rows("SELECT * FROM event WHERE callsite IS NULL AND function <> 'MPI_Initialized'"), [])
 
     def test_the_line_is_right_in_every_kind_of_program(self):
-        for language in LANGUAGES:
-            for how in ("moving", "fixed", "linked", "loaded"):
-                with self.subTest(language=language, how=how):
-                    program, work, calls = self.build(language, how)
-                    store = self.run_program(program)
-                    self.assert_adds_up(store)
-                    self.assert_lines(store, work, calls)
-                    print(f"{language}, {how}: {len(calls)} of {len(calls)} lines of each of {RANKS} ranks")
+        kinds = [(language, variant, how) for language, variants in LANGUAGES.items() for variant, of in enumerate(variants)
+                 for how in of[-1]]
+        for language, variant, how in kinds:
+            with self.subTest(language=language, variant=variant, how=how):
+                program, work, calls = self.build(language, how, variant)
+                store = self.run_program(program)
+                self.assert_adds_up(store)
+                self.assert_lines(store, work, calls)
+                print(f"{language}, {program.name}: {len(calls)} of {len(calls)} lines of each of {RANKS} ranks")
 
     def test_a_stripped_program_gives_what_addr2line_needs(self):
         program, work, calls = self.build("c", "moving")

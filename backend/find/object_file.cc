@@ -53,9 +53,9 @@ void read_notes(Elf* elf, const GElf_Phdr& part, std::vector<std::byte>& build_i
 }  // namespace
 
 std::optional<std::uint64_t> ObjectFile::address_of_page(std::uint64_t offset) const {
-  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   for (const Part& part : code) {
-    const std::uint64_t begin = part.offset / page * page;
+    const std::uint64_t begin = part.offset / kPage * kPage;
     if (offset >= begin && offset < part.offset + part.bytes)
       return part.address - part.offset + offset;
   }
@@ -64,10 +64,10 @@ std::optional<std::uint64_t> ObjectFile::address_of_page(std::uint64_t offset) c
 
 ObjectFile read_object_file(const std::string& path) {
   ObjectFile file;
-  static const bool is_known = ::elf_version(EV_CURRENT) != EV_NONE;
+  static const bool kIsKnown = ::elf_version(EV_CURRENT) != EV_NONE;
   struct stat status {};
   const UniqueFd fd = open_regular_file(path, status);
-  if (!is_known || !fd) return file;
+  if (!kIsKnown || !fd) return file;
   // Without mapping the file: it may be truncated meanwhile.
   const std::unique_ptr<Elf, EndElf> elf(::elf_begin(fd.get(), ELF_C_READ, nullptr));
   std::size_t count = 0;

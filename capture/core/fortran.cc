@@ -36,37 +36,18 @@ void* look_beside(const void* caller, const char* name) {
 
 void missing_function() {}
 
-// A range of code of MPI's Fortran libraries. `bytes` is 0 until both numbers are written.
-struct Range {
-  std::atomic<std::uintptr_t> begin{0};
-  std::atomic<std::size_t> bytes{0};
-};
-
-// Open MPI has three such libraries. Threads that find a range at the same time may add it twice.
-constexpr unsigned kMaxRanges = 16;
-constinit Range ranges[kMaxRanges];
-constinit std::atomic<unsigned> ranges_taken{0};
-
-bool is_in_known_range(const void* caller) {
-  const auto address = reinterpret_cast<std::uintptr_t>(caller);
-  for (const Range& range : ranges) {
-    const std::size_t bytes = range.bytes.load(std::memory_order_acquire);
-    if (bytes == 0) return false;
-    if (address - range.begin.load(std::memory_order_relaxed) < bytes) return true;
-  }
-  return false;
-}
-
-[[gnu::cold, gnu::noinline]] bool look_whether_of_fortran_library(const void* caller) {
+// Open MPI has three libraries for Fortran. The first one that calls C is remembered, and calls
+// from there need no look-up.
+bool is_in_fortran_library(const void* caller) {
+  const auto at = reinterpret_cast<std::uintptr_t>(caller);
+  if (at - process.fortran_text.load() < process.fortran_text_bytes.load()) return true;
   if (!is_called_by_mpi(caller)) return false;
-  const unsigned place = ranges_taken.fetch_add(1, std::memory_order_relaxed);
-  if (place < kMaxRanges) {
-    std::uintptr_t begin = 0;
-    std::size_t bytes = 0;
-    find_text(caller, begin, bytes);
-    ranges[place].begin.store(begin, std::memory_order_relaxed);
-    ranges[place].bytes.store(bytes, std::memory_order_release);
-  }
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+  find_text(caller, begin, bytes);
+  std::uintptr_t none = 0;
+  if (process.fortran_text.compare_exchange_strong(none, begin))
+    process.fortran_text_bytes.store(bytes, std::memory_order_release);
   return true;
 }
 
@@ -111,10 +92,10 @@ extern "C" void* xylem_capture_find_fortran(unsigned entry, const void* caller) 
   return found;
 }
 
-const void* take_fortran_caller(ThreadState& state, std::uint16_t function,
-                                const void* caller) noexcept {
+const void* look_for_fortran_caller(ThreadState& state, std::uint16_t function,
+                                    const void* caller) noexcept {
   FortranCall& call = state.fortran;
-  if (!is_in_known_range(caller) && !look_whether_of_fortran_library(caller)) {
+  if (!is_in_fortran_library(caller)) {
     call.caller = nullptr;  // The Fortran function has returned.
     return caller;
   }

@@ -154,6 +154,9 @@ struct Process {
   Thread* threads = nullptr;         ///< One for each ring of the segment.
   std::uintptr_t mpi_text = 0;       ///< Address of the code of MPI's library.
   std::size_t mpi_text_bytes = 0;
+  /// The code of the library of MPI that has called C for Fortran first; set once, bytes last.
+  std::atomic<std::uintptr_t> fortran_text{0};
+  std::atomic<std::size_t> fortran_text_bytes{0};
   bool use_tsc = false;
   /// Offset, from the thread pointer, of the processor that the kernel keeps for each thread
   /// (rseq); 0 if the C library has none.
@@ -177,8 +180,12 @@ static_assert(offsetof(ThreadState, fortran) == 0 && offsetof(FortranCall, calle
 /// makes the call for the program, returns the place of the program's call, and clears
 /// `state.fortran`. Returns null if the Fortran library makes the call for itself, and `caller` if
 /// the call is not from Fortran.
-const void* take_fortran_caller(ThreadState& state, std::uint16_t function,
-                                const void* caller) noexcept;
+XYLEM_INLINE const void* take_fortran_caller(ThreadState& state, std::uint16_t function,
+                                             const void* caller) noexcept;
+/// The same, for all calls but the most frequent ones.
+[[gnu::cold, gnu::noinline]] const void* look_for_fortran_caller(ThreadState& state,
+                                                                 std::uint16_t function,
+                                                                 const void* caller) noexcept;
 
 /// Finds a ring for a thread that has none. Returns null if the call cannot be recorded. In this
 /// case, take_ring() has already counted the call, unless capture is off.
@@ -308,6 +315,18 @@ XYLEM_INLINE CaptureState capture_state() noexcept {
   const bool is_followed =
       process.segment != nullptr && process.segment->is_over.load(std::memory_order_relaxed) == 0;
   return is_followed ? CaptureState::kWatches : CaptureState::kIdle;
+}
+
+XYLEM_INLINE const void* take_fortran_caller(ThreadState& state, std::uint16_t function,
+                                             const void* caller) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(caller) -
+                  process.fortran_text.load(std::memory_order_relaxed);
+  const bool is_expected = at < process.fortran_text_bytes.load(std::memory_order_acquire) &&
+                           function == state.fortran.function;
+  if (__builtin_expect(!is_expected, 0)) return look_for_fortran_caller(state, function, caller);
+  const void* const site = state.fortran.caller;
+  state.fortran.caller = nullptr;
+  return site;
 }
 
 /// Value of ThreadState::frame while the wrapper of PMPI_X jumps to the wrapper of MPI_X.

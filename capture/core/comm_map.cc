@@ -132,6 +132,15 @@ void CommMap::add(Word comm, const Origin& origin) noexcept {
   learn(key, origin);
 }
 
+void CommMap::add_window(Word window, Word comm) noexcept {
+  const Word key = window & handle_mask_;
+  const CommEntry* const of = find(comm);
+  if (of == nullptr || key == 0) return;
+  forget(key);
+  const BoundedLock locked(locked_);
+  if (locked) put(key, of->members, of->identity);
+}
+
 void CommMap::forget(Word comm) noexcept {
   const Word key = comm & process.abi.handle_mask;
   CommEntry* const set = set_of(key);

@@ -153,6 +153,11 @@ class CommMap {
   /// Adds `comm`, which MPI has just made, and defines it. Ignores MPI_COMM_NULL.
   void add(Word comm, const Origin& origin) noexcept;
 
+  /// Adds a window of `comm`, which MPI has just made. find_known() finds it like a communicator,
+  /// with the identity and the members of `comm`: no window has the handle of a communicator. If
+  /// there is no room, the window stays unknown.
+  void add_window(Word window, Word comm) noexcept;
+
   /// Removes `comm`, which is about to be freed.
   void forget(Word comm) noexcept;
 

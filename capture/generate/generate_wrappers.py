@@ -126,6 +126,15 @@ SHAPES = {
                               "{recvcounts}, {recvtype});"),
     "neighbor_alltoallw": ("", "after_neighbor_alltoallw(call, {mode}, {comm}, {sendcounts}, {sendtypes}, "
                               "{recvcounts}, {recvtypes});"),
+    "one_sided": ("", "after_one_sided(call, {mode}, {origin_count}, {origin_datatype}, {target_rank}, {win});"),
+    "one_element": ("", "after_one_sided(call, {mode}, 1, {datatype}, {target_rank}, {win});"),
+    "window": ("", "after_window(call, kNoPeer, {win});"),
+    "window_target": ("", "after_window(call, {rank}, {win});"),
+    "window_new": ("", "after_window_new(call, {comm}, {win});"),
+    "window_free": ("before_window_free(call, {win});", "after_window_free(call);"),
+    "file_open": ("", "after_file_open(call, {comm});"),
+    "file_transfer": ("{status!} = own_status(call, {status});", "after_file_transfer(call, {status});"),
+    "file_start": ("", "after_file_start(call, {mode}, {count}, {datatype});"),
     "comm_new": ("", "after_comm_new(call, {mode}, {comm}, {newcomm});"),
     "comm_dup": ("", "after_comm_dup(call, {mode}, {comm}, {newcomm});"),
     "comm_new_by_group": ("", "after_comm_new_by_group(call, {mode}, {comm}, {tag}, {newcomm});"),
@@ -140,7 +149,7 @@ SHAPES = {
 # other identities in processes that were switched off earlier.
 MAKING = ("comm_new", "comm_dup", "comm_new_by_group", "comm_new_from_group", "intercomm_new",
           "comm_join")
-WATCHED = (*MAKING, "comm_set_name", "comm_free")
+WATCHED = (*MAKING, "comm_set_name", "comm_free", "window_new", "window_free")
 
 # A shape: its line that tells the agent what a blocking call waits for, and takes the numbers of the
 # call's messages if there are several threads. It comes last before the real call.
@@ -154,6 +163,12 @@ PLACES = {
     "mprobe": "at(call, {comm}, {source});",
     "mrecv": "at_request(call);",
     "wait": "at_request(call);",
+    "window": "at(call, {win});",
+    "window_target": "at(call, {win}, {rank});",
+    "window_new": "at(call, {comm});",
+    "one_sided": "at(call, {win}, {target_rank});",
+    "one_element": "at(call, {win}, {target_rank});",
+    "file_open": "at(call, {comm});",
 } | dict.fromkeys(("bcast", "gather", "gatherv", "scatter", "scatterv", "reduce"),
                   "at(call, {comm}, {root});") | dict.fromkeys(
     ("barrier", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce",

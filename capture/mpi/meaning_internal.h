@@ -47,6 +47,13 @@
 //   neighbor_...              the sum over the in-neighbours. Places beyond the border of a
 //   Cartesian
 //                             grid do not count, here and in the bytes.
+// One-sided communication: the bytes that move, in either direction. They count at the call that
+// starts them.
+//   put, get, accumulate      the size of the origin's buffer
+//   get_accumulate, fetch_and_op, compare_and_swap   the size of the result
+// Files: the bytes that the status reports. Calls that only start a transfer (MPI_File_iread,
+// MPI_File_read_all_begin): the size of the buffer.
+//
 // The blocks of a persistent collective follow the call that makes its request.
 // The collectives gatherv, scatterv, allgatherv, alltoallv and alltoallw have a block for each
 // member (kRecordBlock), at the ranks that give MPI an array of counts.
@@ -55,7 +62,8 @@
 // reduce_scatter_block those of the local group. In the group of the root, only the root provides
 // data in bcast and scatter, and nobody in gather and reduce.
 //
-// Peer: the world rank of the other side; in rooted collectives, the world rank of the root.
+// Peer: the world rank of the other side; in rooted collectives, the world rank of the root; in
+// one-sided communication, the world rank of the target.
 
 #include <cstdint>
 
@@ -223,6 +231,20 @@ void after_neighbor_alltoallv(const Call& call, Mode mode, Word request, Word co
 void after_neighbor_alltoallw(const Call& call, Mode mode, Word request, Word comm,
                               Counts sendcounts, Word sendtypes, Counts recvcounts,
                               Word recvtypes) noexcept;
+
+// One-sided communication and files. Calls on a window have the communicator of which it was made.
+void after_one_sided(const Call& call, Mode mode, Word request, std::int64_t count, Word datatype,
+                     std::int32_t target, Word window) noexcept;
+/// A call that synchronizes with `target`, or with all members if it is kNoPeer.
+void after_window(const Call& call, std::int32_t target, Word window) noexcept;
+/// Also called while capture is switched off, as after_comm_new().
+void after_window_new(const Call& call, Word comm, Word window) noexcept;
+void before_window_free(Call& call, Word window) noexcept;
+void after_window_free(const Call& call) noexcept;
+void after_file_open(const Call& call, Word comm) noexcept;
+void after_file_transfer(const Call& call, Word status) noexcept;
+void after_file_start(const Call& call, Mode mode, Word request, std::int64_t count,
+                      Word datatype) noexcept;
 
 // Communicators. The record has the identity of the communicator that was made, named or freed.
 // These functions are also called for calls without a record (`call.calls` is 0), and while capture

@@ -417,23 +417,34 @@ class Program:
 
     def do_window(self):
         self.add("  c = -1; a = r")
-        self.call("MPI_Win_create", "c, 256_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win", ANY, ANY, ANY)
-        self.call("MPI_Win_fence", "0, win", ANY, ANY, ANY)
-        self.call("MPI_Put", "a, 5, MPI_INTEGER, modulo(r + 1, n), 0_MPI_ADDRESS_KIND, 5, MPI_INTEGER, win", ANY, ANY, ANY)
-        self.call("MPI_Win_fence", "0, win", ANY, ANY, ANY)
+        self.call("MPI_Win_create", "c, 256_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win")
+        self.call("MPI_Win_fence", "0, win")
+        self.call("MPI_Put", "a, 5, MPI_INTEGER, modulo(r + 1, n), 0_MPI_ADDRESS_KIND, 5, MPI_INTEGER, win",
+                  lambda r: (r + 1) % RANKS, count=20)
+        self.call("MPI_Win_fence", "0, win")
         self.add("  call hide(c)")
         self.check("c(5) == modulo(r - 1, n)")
-        self.call("MPI_Win_free", "win", ANY, ANY, ANY)
+        self.call("MPI_Win_free", "win")
+
+    def do_window_of_others(self):
+        """The target is a rank of the window's communicator, in which the ranks are the other way round."""
+        self.call("MPI_Comm_split", "MPI_COMM_WORLD, 0, -r, comm")
+        self.call("MPI_Win_create", "c, 256_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, comm, win")
+        self.call("MPI_Win_lock", "MPI_LOCK_SHARED, 0, 0, win", 2)
+        self.call("MPI_Get", "a, 3, MPI_INTEGER, 0, 0_MPI_ADDRESS_KIND, 3, MPI_INTEGER, win", 2, count=12)
+        self.call("MPI_Win_unlock", "0, win", 2)
+        self.call("MPI_Win_free", "win")
+        self.call("MPI_Comm_free", "comm")
 
     def do_file(self):
         self.add(f"  write (name, '(a, i0)') '{self.folder}/', r")
         self.add("  a = r + 7; c = -1")
-        self.call("MPI_File_open", "MPI_COMM_SELF, name, MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, file", ANY, ANY, ANY)
-        self.call("MPI_File_write_at", "file, offset, a, 6, MPI_INTEGER, MPI_STATUS_IGNORE", ANY, ANY, ANY)
-        self.call("MPI_File_read_at", "file, offset, c, 6, MPI_INTEGER, st", ANY, ANY, ANY)
+        self.call("MPI_File_open", "MPI_COMM_SELF, name, MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, file")
+        self.call("MPI_File_write_at", "file, offset, a, 6, MPI_INTEGER, MPI_STATUS_IGNORE", count=24)
+        self.call("MPI_File_read_at", "file, offset, c, 6, MPI_INTEGER, st", count=24)
         self.check("c(6) == r + 7")
-        self.call("MPI_File_close", "file", ANY, ANY, ANY)
-        self.call("MPI_File_delete", "name, MPI_INFO_NULL", ANY, ANY, ANY)
+        self.call("MPI_File_close", "file")
+        self.call("MPI_File_delete", "name, MPI_INFO_NULL")
 
     def text(self):
         return "\n".join(self.lines) + END

@@ -353,6 +353,101 @@ static void neighbours(void) {
   OWN(MPI_Comm_free, (&ring));
 }
 
+static void one_sided(void) {
+  MPI_Win window, half;
+  MPI_Comm comm;
+  MPI_Request request;
+  MPI_Group group, all;
+  int *shared, old, one = 1;
+  OWN(MPI_Win_create, (in, sizeof in, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window));
+  OWN(MPI_Win_fence, (0, window));
+  OWN(MPI_Put, (out, 9, MPI_INT, right, 0, 9, MPI_INT, window));
+  BYTES(MPI_Put, 36);
+  OWN(MPI_Put, (out, 9, MPI_INT, MPI_PROC_NULL, 0, 9, MPI_INT, window));
+  OWN(MPI_Win_fence, (0, window));
+  OWN(MPI_Get, (out, 5, MPI_INT, left, 0, 5, MPI_INT, window));
+  BYTES(MPI_Get, 20);
+  OWN(MPI_Win_fence, (0, window));
+  OWN(MPI_Accumulate, (out, 3, MPI_INT, right, 9, 3, MPI_INT, MPI_SUM, window));
+  BYTES(MPI_Accumulate, 12);
+  OWN(MPI_Win_fence, (0, window));
+
+  OWN(MPI_Win_lock, (MPI_LOCK_SHARED, right, 0, window));
+  OWN(MPI_Rput, (out, 2, MPI_INT, right, 0, 2, MPI_INT, window, &request));
+  BYTES(MPI_Rput, 8);
+  OWN(MPI_Wait, (&request, MPI_STATUS_IGNORE));
+  OWN(MPI_Rget, (out, 4, MPI_INT, right, 0, 4, MPI_INT, window, &request));
+  BYTES(MPI_Rget, 16);
+  OWN(MPI_Wait, (&request, MPI_STATUS_IGNORE));
+  OWN(MPI_Get_accumulate,
+      (NULL, 0, MPI_INT, out, 6, MPI_INT, right, 20, 6, MPI_INT, MPI_NO_OP, window));
+  BYTES(MPI_Get_accumulate, 24);
+  OWN(MPI_Win_flush, (right, window));
+  OWN(MPI_Fetch_and_op, (&one, &old, MPI_INT, right, 20, MPI_SUM, window));
+  BYTES(MPI_Fetch_and_op, 4);
+  OWN(MPI_Win_flush_local, (right, window));
+  OWN(MPI_Compare_and_swap, (&one, &one, &old, MPI_INT, right, 21, window));
+  BYTES(MPI_Compare_and_swap, 4);
+  OWN(MPI_Win_unlock, (right, window));
+  OWN(MPI_Win_lock_all, (0, window));
+  OWN(MPI_Win_sync, (window));
+  OWN(MPI_Win_flush_all, (window));
+  OWN(MPI_Win_unlock_all, (window));
+
+  OWN(MPI_Comm_group, (MPI_COMM_WORLD, &all));
+  const int neighbours[2] = {left, right};
+  OWN(MPI_Group_incl, (all, 2, neighbours, &group));
+  OWN(MPI_Win_post, (group, 0, window));
+  OWN(MPI_Win_start, (group, 0, window));
+  OWN(MPI_Put, (out, 1, MPI_DOUBLE, right, 40, 1, MPI_DOUBLE, window));
+  BYTES(MPI_Put, 8);
+  OWN(MPI_Win_complete, (window));
+  OWN(MPI_Win_wait, (window));
+  OWN(MPI_Group_free, (&group));
+  OWN(MPI_Group_free, (&all));
+  OWN(MPI_Win_free, (&window));
+
+  OWN(MPI_Comm_split, (MPI_COMM_WORLD, rank % 2, rank, &comm));
+  OWN(MPI_Win_allocate, (64, 1, MPI_INFO_NULL, comm, &shared, &half));
+  OWN(MPI_Win_fence, (0, half));
+  OWN(MPI_Put, (out, 7, MPI_BYTE, 0, 0, 7, MPI_BYTE, half)); /* World rank 0 or 1. */
+  BYTES(MPI_Put, 7);
+  OWN(MPI_Win_fence, (0, half));
+  OWN(MPI_Win_free, (&half));
+  OWN(MPI_Comm_free, (&comm));
+}
+
+static void files(const char* prefix) {
+  char name[4096];
+  MPI_File file;
+  MPI_Request request;
+  MPI_Status status;
+  snprintf(name, sizeof name, "%s.file", prefix);
+  OWN(MPI_File_open, (MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+  OWN(MPI_File_write_at_all, (file, rank * 400, out, 100, MPI_INT, MPI_STATUS_IGNORE));
+  BYTES(MPI_File_write_at_all, 400);
+  OWN(MPI_File_sync, (file));
+  OWN(MPI_Barrier, (MPI_COMM_WORLD));
+  /* Bytes are what was there, not the room for it. */
+  OWN(MPI_File_read_at, (file, size * 400 - 8, in, 100, MPI_INT, &status));
+  BYTES(MPI_File_read_at, 8);
+  OWN(MPI_File_seek, (file, rank * 400, MPI_SEEK_SET));
+  OWN(MPI_File_read, (file, in, 10, MPI_INT, MPI_STATUS_IGNORE));
+  BYTES(MPI_File_read, 40);
+  OWN(MPI_File_write, (file, out, 11, MPI_INT, MPI_STATUS_IGNORE));
+  BYTES(MPI_File_write, 44);
+  OWN(MPI_File_iread_at, (file, 0, in, 12, MPI_INT, &request));
+  BYTES(MPI_File_iread_at, 48);
+  OWN(MPI_Wait, (&request, &status));
+  OWN(MPI_File_iwrite_at, (file, rank * 400, out, 13, MPI_INT, &request));
+  BYTES(MPI_File_iwrite_at, 52);
+  OWN(MPI_Wait, (&request, &status));
+  OWN(MPI_File_write_at_all_begin, (file, rank * 400, out, 14, MPI_INT));
+  BYTES(MPI_File_write_at_all_begin, 56);
+  OWN(MPI_File_write_at_all_end, (file, out, &status));
+  OWN(MPI_File_close, (&file));
+}
+
 /* What only MPI 4 has. */
 static void fourth(void) {
 #if MPI_VERSION >= 4
@@ -406,6 +501,8 @@ int main(int count, char** arguments) {
   rooted();
   for_all();
   neighbours();
+  one_sided();
+  files(arguments[1]);
   fourth();
   OWN(MPI_Buffer_detach, (&detached, &bytes));
   OWN(MPI_Finalize, ());

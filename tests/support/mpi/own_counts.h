@@ -43,7 +43,15 @@
   X(MPI_Reduce) X(MPI_Allreduce) X(MPI_Iallreduce) X(MPI_Scan) X(MPI_Exscan) \
   X(MPI_Reduce_scatter) X(MPI_Reduce_scatter_block) X(MPI_Reduce_local) \
   X(MPI_Neighbor_allgather) X(MPI_Neighbor_alltoall) X(MPI_Neighbor_alltoallv) X(MPI_Send_c) \
-  X(MPI_Recv_c) X(MPI_Gatherv_c) X(MPI_Comm_test_inter)
+  X(MPI_Recv_c) X(MPI_Gatherv_c) X(MPI_Comm_test_inter) \
+  X(MPI_Win_create) X(MPI_Win_fence) X(MPI_Put) X(MPI_Get) X(MPI_Accumulate) X(MPI_Win_lock) \
+  X(MPI_Rput) X(MPI_Rget) X(MPI_Get_accumulate) X(MPI_Win_flush) X(MPI_Fetch_and_op) \
+  X(MPI_Win_flush_local) X(MPI_Compare_and_swap) X(MPI_Win_unlock) X(MPI_Win_lock_all) \
+  X(MPI_Win_sync) X(MPI_Win_flush_all) X(MPI_Win_unlock_all) X(MPI_Win_post) X(MPI_Win_start) \
+  X(MPI_Win_complete) X(MPI_Win_wait) X(MPI_Win_free) X(MPI_Win_allocate) X(MPI_File_open) \
+  X(MPI_File_write_at_all) X(MPI_File_sync) X(MPI_File_read_at) X(MPI_File_seek) \
+  X(MPI_File_read) X(MPI_File_write) X(MPI_File_iread_at) X(MPI_File_iwrite_at) \
+  X(MPI_File_write_at_all_begin) X(MPI_File_write_at_all_end) X(MPI_File_close)
 /* clang-format on */
 
 #define OWN_ID(function) own_##function

@@ -70,6 +70,8 @@ void count_early_call(std::uint16_t function) noexcept {
 
 void record_early_calls() noexcept {
   if (!is_on()) return;
+  const FortranCall fortran = thread_state.fortran;  // Of the call that starts capture.
+  thread_state.fortran.caller = nullptr;
   // Sorts by the first call, since a thread's records are in the order of their begin.
   std::array<std::uint16_t, kFunctionCount> order{};
   std::iota(order.begin(), order.end(), std::uint16_t{0});
@@ -101,6 +103,7 @@ void record_early_calls() noexcept {
     }
     leave();
   }
+  thread_state.fortran = fortran;
 }
 
 }  // namespace xylem::capture

@@ -164,6 +164,34 @@ std::string functions(const FunctionTable& functions) {
          more_text(functions.functions_in_all, rows.size());
 }
 
+std::string call_sites(const Report& report) {
+  if (report.call_sites.empty() && report.call_sites_fault.empty()) return "";
+  std::string html = "<h2>Call sites, all worlds and ranks</h2>\n";
+  if (!report.call_sites_fault.empty())
+    return html + "<p>" + html_text(report.call_sites_fault) + "</p>\n";
+  std::vector<std::vector<Cell>> rows;
+  for (const Report::CallSite& site : report.call_sites) {
+    rows.push_back({text(site.place.empty() ? "not known" : site.place), text(site.caller),
+                    text(site.function), count(site.calls),
+                    time(static_cast<std::uint64_t>(site.time_ns), site.estimated),
+                    percent(site.share, site.estimated || report.mpi_estimated), bar(site.share),
+                    time(static_cast<std::uint64_t>(site.max_ns)), payload(site.bytes)});
+  }
+  return html +
+         table("call_sites",
+               {{"place", "t"},
+                {"in", "t"},
+                {"function", "t"},
+                {"calls"},
+                {"time"},
+                {"of MPI time"},
+                {"", "w"},
+                {"longest"},
+                {"payload"}},
+               rows) +
+         more_text(report.call_sites_in_all, rows.size());
+}
+
 HeatMap map_of(const RankGrid& grid, const char* name) {
   HeatMap map;
   map.columns = grid.columns;
@@ -405,6 +433,7 @@ Result<ReportPageValues> ask_report_page(RunView& run) {
   put(run.file().wait_states(), waits);
   run.use_waits(std::move(waits));
   put(run.overview(), values.overview);
+  if (!failure) storage::add_call_sites(run.file(), {}, values.overview.report);
   put(run.functions({.limit = kFunctions}), values.functions);
   put(run.ranks(grid), values.mpi);
   grid.value = RankValue::kWait;
@@ -453,8 +482,9 @@ std::string make_report_page(const ReportPageValues& values) {
          shown(values.overview.report.run.command) + "</title>\n<style>\n" + report_page_style() +
          "</style></head>\n<body><main>\n" + head(values.overview) +
          findings(values.overview.report.findings) + alerts(values.alerts) +
-         functions(values.functions) + ranks(values) + under_way(values.overview.report) +
-         matrix(values.matrix) + waits(values) + hosts(values) + missing(values.overview.report) +
+         functions(values.functions) + call_sites(values.overview.report) + ranks(values) +
+         under_way(values.overview.report) + matrix(values.matrix) + waits(values) + hosts(values) +
+         missing(values.overview.report) +
          "<p class=\"faint\">~ is an estimate: not all calls of that function were timed; all were "
          "counted.</p>\n</main></body></html>\n";
 }

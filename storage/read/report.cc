@@ -377,16 +377,17 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   if (auto held = run.hold(); !held) return unexpected(held.error());
   const auto waits = run.wait_states();
   auto report = waits ? make_report(run, waits->get(), limits) : unexpected(waits.error());
-  if (report) {
-    Inquiry inquiry(run);
-    read_call_sites(inquiry, limits.call_sites, *report);
-    if (inquiry.failure) {
-      report->call_sites.clear();
-      report->call_sites_fault = inquiry.failure->message;
-    }
-  }
+  if (report) add_call_sites(run, limits, *report);
   run.release();
   return report;
+}
+
+void add_call_sites(RunFile& run, const ReportLimits& limits, Report& report) {
+  Inquiry inquiry(run);
+  read_call_sites(inquiry, limits.call_sites, report);
+  if (!inquiry.failure) return;
+  report.call_sites.clear();
+  report.call_sites_fault = inquiry.failure->message;
 }
 
 Result<std::vector<std::string>> verify_totals(RunFile& run) {

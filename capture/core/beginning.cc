@@ -70,7 +70,8 @@ void count_early_call(std::uint16_t function) noexcept {
 
 void record_early_calls() noexcept {
   if (!is_on()) return;
-  const FortranCall fortran = thread_state.fortran;  // Of the call that starts capture.
+  // Recording them must not take the place of the call that starts capture.
+  const FortranCall fortran = thread_state.fortran;
   thread_state.fortran.caller = nullptr;
   // Sorts by the first call, since a thread's records are in the order of their begin.
   std::array<std::uint16_t, kFunctionCount> order{};

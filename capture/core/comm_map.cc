@@ -14,6 +14,7 @@ namespace xylem::capture {
 // Static, because MPI's functions have no argument for state, and a communicator's handle is valid
 // in the whole process.
 constinit CommMap comms{};
+constinit CommMap windows{};
 namespace {
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
@@ -132,13 +133,14 @@ void CommMap::add(Word comm, const Origin& origin) noexcept {
   learn(key, origin);
 }
 
-void CommMap::add_window(Word window, Word comm) noexcept {
-  const Word key = window & handle_mask_;
-  const CommEntry* const of = find(comm);
-  if (of == nullptr || key == 0) return;
-  forget(key);
+void CommMap::add_window(Word window, const CommEntry& comm) noexcept {
+  const Word key = window & process.abi.handle_mask;
+  if (key == 0) return;
   const BoundedLock locked(locked_);
-  if (locked) put(key, of->members, of->identity);
+  if (!locked) return;
+  handle_mask_ = process.abi.handle_mask;
+  forget(key);  // MPI may reuse a handle whose window was freed unnoticed.
+  put(key, comm.members, comm.identity);
 }
 
 void CommMap::forget(Word comm) noexcept {

@@ -153,10 +153,9 @@ class CommMap {
   /// Adds `comm`, which MPI has just made, and defines it. Ignores MPI_COMM_NULL.
   void add(Word comm, const Origin& origin) noexcept;
 
-  /// Adds a window of `comm`, which MPI has just made. find_known() finds it like a communicator,
-  /// with the identity and the members of `comm`: no window has the handle of a communicator. If
-  /// there is no room, the window stays unknown.
-  void add_window(Word window, Word comm) noexcept;
+  /// In a map of windows: adds a window of `comm`, which MPI has just made. find_known() finds it
+  /// with the identity and the members of `comm`. If there is no room, it stays unknown.
+  void add_window(Word window, const CommEntry& comm) noexcept;
 
   /// Removes `comm`, which is about to be freed.
   void forget(Word comm) noexcept;
@@ -206,7 +205,8 @@ class CommMap {
   Sequence sequences_[kMaxSequences] = {};
 };
 
-/// The map of this process.
+/// The maps of this process. Windows are apart, so that many windows leave room for communicators.
 extern CommMap comms [[gnu::visibility("hidden")]];
+extern CommMap windows [[gnu::visibility("hidden")]];
 
 }  // namespace xylem::capture

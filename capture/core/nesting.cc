@@ -63,18 +63,22 @@ bool look_whether_part_of_mpi(Address caller) {
   });
 }
 
-// Remembers the result for each page of return addresses. Pages that share a slot replace each
-// other, and /proc is read again.
+// Remembers the result for each page of return addresses. A set has room for several pages, which
+// replace each other in turn; then /proc is read again.
 bool is_part_of_mpi(const void* caller) {
-  constexpr std::size_t kRemembered = 256;
+  constexpr std::size_t kSets = 128, kWays = 8;
   constexpr Address kIsPart = 1;
-  static std::atomic<Address> remembered[kRemembered];
+  static std::atomic<Address> remembered[kSets][kWays];
+  static std::atomic<unsigned> next{0};
   const Address page = reinterpret_cast<Address>(caller) & ~Address{kPage - 1};
-  std::atomic<Address>& slot = remembered[page / kPage % kRemembered];
-  const Address known = slot.load(std::memory_order_relaxed);
-  if ((known & ~Address{kPage - 1}) == page) return (known & kIsPart) != 0;
+  std::atomic<Address>(&set)[kWays] = remembered[page / kPage % kSets];
+  for (const std::atomic<Address>& one : set) {
+    const Address known = one.load(std::memory_order_relaxed);
+    if ((known & ~Address{kPage - 1}) == page) return (known & kIsPart) != 0;
+  }
   const bool is_part = look_whether_part_of_mpi(reinterpret_cast<Address>(caller));
-  slot.store(page | (is_part ? kIsPart : 0), std::memory_order_relaxed);
+  set[next.fetch_add(1, std::memory_order_relaxed) % kWays].store(page | (is_part ? kIsPart : 0),
+                                                                  std::memory_order_relaxed);
   return is_part;
 }
 
@@ -147,7 +151,8 @@ bool begins_anew(ThreadState& state, std::uint16_t function, const void* frame,
     note_left_call(state);
     return true;
   }
-  if (is_part_of_mpi(caller)) return false;
+  // A callback in Fortran calls MPI's Fortran library, which calls this function.
+  if (is_part_of_mpi(caller) && !is_called_for_fortran(function)) return false;
   give_up_numbers(function);
   if (capture_state() == CaptureState::kWatches) return false;  // Nothing is counted.
   if (state.thread == nullptr) {

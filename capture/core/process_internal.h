@@ -126,12 +126,13 @@ struct Call {
   XYLEM_INLINE bool stop(Word returned) noexcept;
 };
 
-/// A call of a Fortran function of MPI, which may not yet have called a function in C. The entries
-/// of fortran_internal.h write it in assembly.
+/// The latest call of a Fortran function of MPI in this thread. The entries of fortran_internal.h
+/// write it in assembly.
 struct FortranCall {
-  const void* caller;  ///< The address that the program will return to; null if there is no call.
-  std::uint32_t function;
+  const void* caller;      ///< The address that the program will return to; null if there is none.
+  std::uint32_t function;  ///< With kFortranTaken when a wrapper in C has taken the caller.
 };
+constexpr std::uint32_t kFortranTaken = 1u << 31;
 
 /// State of each thread. It must be small, since it is in the static TLS of the application.
 struct ThreadState {
@@ -177,9 +178,9 @@ static_assert(offsetof(ThreadState, fortran) == 0 && offsetof(FortranCall, calle
               offsetof(FortranCall, function) == 8);
 
 /// For a call of `function` that begins while `state.fortran` is set. If MPI's Fortran library
-/// makes the call for the program, returns the place of the program's call, and clears
-/// `state.fortran`. Returns null if the Fortran library makes the call for itself, and `caller` if
-/// the call is not from Fortran.
+/// makes the call for the program, returns the place of the program's call, and marks
+/// `state.fortran` as taken. Returns null if the Fortran library makes the call for its own
+/// purposes, and `caller` if the call is not from Fortran.
 XYLEM_INLINE const void* take_fortran_caller(ThreadState& state, std::uint16_t function,
                                              const void* caller) noexcept;
 /// The same, for all calls but the most frequent ones.
@@ -324,9 +325,17 @@ XYLEM_INLINE const void* take_fortran_caller(ThreadState& state, std::uint16_t f
   const bool is_expected = at < process.fortran_text_bytes.load(std::memory_order_acquire) &&
                            function == state.fortran.function;
   if (__builtin_expect(!is_expected, 0)) return look_for_fortran_caller(state, function, caller);
-  const void* const site = state.fortran.caller;
-  state.fortran.caller = nullptr;
-  return site;
+  state.fortran.function |= kFortranTaken;
+  return state.fortran.caller;
+}
+
+/// Whether a call of `function` is the one that the program has made from Fortran. If so, marks it
+/// as taken.
+inline bool is_called_for_fortran(std::uint16_t function) noexcept {
+  FortranCall& call = thread_state.fortran;
+  if (call.caller == nullptr || call.function != function) return false;
+  call.function |= kFortranTaken;
+  return true;
 }
 
 /// Value of ThreadState::frame while the wrapper of PMPI_X jumps to the wrapper of MPI_X.

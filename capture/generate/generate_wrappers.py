@@ -163,11 +163,11 @@ PLACES = {
     "mprobe": "at(call, {comm}, {source});",
     "mrecv": "at_request(call);",
     "wait": "at_request(call);",
-    "window": "at(call, {win});",
-    "window_target": "at(call, {win}, {rank});",
+    "window": "at_window(call, {win});",
+    "window_target": "at_window(call, {win}, {rank});",
     "window_new": "at(call, {comm});",
-    "one_sided": "at(call, {win}, {target_rank});",
-    "one_element": "at(call, {win}, {target_rank});",
+    "one_sided": "at_window(call, {win}, {target_rank});",
+    "one_element": "at_window(call, {win}, {target_rank});",
     "file_open": "at(call, {comm});",
 } | dict.fromkeys(("bcast", "gather", "gatherv", "scatter", "scatterv", "reduce"),
                   "at(call, {comm}, {root});") | dict.fromkeys(
@@ -177,9 +177,11 @@ PLACES = {
 
 BY_HAND = "by_hand"
 
-# The Fortran names of MPI_X are mpi_x and one of these: with a result of type(c_ptr); of the module mpi_f08, with counts of
-# kind MPI_COUNT_KIND, with buffers as descriptors, with both.
-FORTRAN_ENDS = ("_", "_cptr_", "_f08_", "_f08_large_", "_f08ts_", "_f08ts_large_")
+# The Fortran names of MPI_X: what stands before and after _x. With a result of type(c_ptr); of the module mpi_f08, with counts of
+# kind MPI_COUNT_KIND, with buffers as descriptors, with both. The profiling names of the module are those of Open MPI and MPICH.
+MODULE_ENDS = ("_f08_", "_f08_large_", "_f08ts_", "_f08ts_large_")
+FORTRAN_NAMES = (("mpi", "_"), ("mpi", "_cptr_"), *(("mpi", end) for end in MODULE_ENDS),
+                 ("pmpi", "_"), ("pmpi", "_f08_"), *(("pmpir", end) for end in MODULE_ENDS))
 WITH_C_POINTER = ("MPI_Alloc_mem", "MPI_Win_allocate", "MPI_Win_allocate_shared", "MPI_Win_shared_query")
 # Functions for which the Fortran library of MPICH or of Open MPI calls no function MPI_X in C.
 WITHOUT_C = ("MPI_(Comm|Type|Win)_[gs]et_attr", "MPI_Attr_(get|put)", "MPI_(Comm|Type|Win)_create_keyval", "MPI_Keyval_create",
@@ -320,7 +322,7 @@ def wrapper(function, number):
                   f"return record_{name}({passed});"]
         if is_watched:
             lines += ["  if (capture_state() == CaptureState::kWatches && "
-                      "!is_called_by_mpi(__builtin_return_address(0)) &&",
+                      f"(!is_called_by_mpi(__builtin_return_address(0)) || is_called_for_fortran(k{name})) &&",
                       f"      enter_by_profiling_name(k{name})) {{",
                       f"    return watch_{name}({passed});", "  }"]
     lines += [f"  return {own};", "}\n\n"]
@@ -333,21 +335,22 @@ def is_in_fortran(function):
 
 def fortran_names(function, functions):
     """The number, from 0, and the name of each entry of a function, see capture/core/fortran_internal.h."""
-    for number, end in enumerate(FORTRAN_ENDS):
+    for number, (before, end) in enumerate(FORTRAN_NAMES):
         exists = (function.name in WITH_C_POINTER if end == "_cptr_" else
                   function.name + "_c" in functions if "_large_" in end else True)
         if exists:
-            yield number, function.name.lower() + end
+            yield number, before + function.name[len("MPI"):].lower() + end
 
 
 def fortran_entry(function, number, of_function, name):
     """An entry that only notes the caller, or one that records the call of a function that MPI's
     Fortran library may do without C."""
-    entry = number * len(FORTRAN_ENDS) + of_function
+    entry = number * len(FORTRAN_NAMES) + of_function
     if not any(re.fullmatch(pattern, function.name) for pattern in WITHOUT_C):
-        return f"XYLEM_FORTRAN_ENTRY({name}, {number}, {entry}, {entry * POINTER_BYTES})\n"
+        kind = "XYLEM_FORTRAN_PROFILING_ENTRY" if name.startswith("p") else "XYLEM_FORTRAN_ENTRY"
+        return f"{kind}({name}, {number}, {entry}, {entry * POINTER_BYTES})\n"
     words = [f"a{i}" for i in range(len(function.types) + (function.returns == "int"))]
-    declared, passed = ", ".join(f"Word {w}" for w in words), ", ".join([str(entry)] + words)
+    declared, passed = ", ".join(f"Word {w}" for w in words), ", ".join([str(entry), "__builtin_return_address(0)"] + words)
     code = f"fortran_result({words[-1]})" if function.returns == "int" else "0"
     return "\n".join([
         f"XYLEM_WRAPPER Word {name}({declared}) {{",
@@ -382,22 +385,23 @@ def generate(prototypes, meaning, folder):
           "extern const FunctionClass function_classes[kFunctionCount];\n"
           "/// True for functions that make communicators.\n"
           "extern const bool makes_communicator[kFunctionCount];\n\n"
-          "/// What follows mpi_x in the Fortran names of MPI_X.\n"
-          f"constexpr unsigned kFortranNames = {len(FORTRAN_ENDS)};\n"
-          "extern const char* const fortran_ends[kFortranNames];\n\n"
+          "/// What stands before and after _x in a Fortran name of MPI_X.\n"
+          "struct FortranName {\n  const char* before;\n  const char* after;\n};\n"
+          f"constexpr unsigned kFortranNames = {len(FORTRAN_NAMES)};\n"
+          "extern const FortranName fortran_names[kFortranNames];\n\n"
           "}  // namespace xylem::capture\n")
     names = "".join(f'    "{n}",\n' for n in functions)
     classes = "".join(f"    FunctionClass::{CLASSES[f.function_class]},\n"
                       for f in functions.values())
     making = "".join(f"    {'true' if f.shape in MAKING else 'false'},\n"
                      for f in functions.values())
-    ends = "".join(f'    "{end}",\n' for end in FORTRAN_ENDS)
+    forms = "".join(f'    {{"{before}", "{after}"}},\n' for before, after in FORTRAN_NAMES)
     write(folder / "xylem_capture_functions.cc",
           f"{MADE_BY}\n#include \"xylem_capture_functions.h\"\n\nnamespace xylem::capture {{\n\n"
           f"const char* const function_names[kFunctionCount] = {{\n{names}}};\n\n"
           f"const FunctionClass function_classes[kFunctionCount] = {{\n{classes}}};\n\n"
           f"const bool makes_communicator[kFunctionCount] = {{\n{making}}};\n\n"
-          f"const char* const fortran_ends[kFortranNames] = {{\n{ends}}};\n\n"
+          f"const FortranName fortran_names[kFortranNames] = {{\n{forms}}};\n\n"
           "}  // namespace xylem::capture\n")
 
     wrapped = [(f, number) for number, f in enumerate(functions.values()) if f.shape != BY_HAND]

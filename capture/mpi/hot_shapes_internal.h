@@ -23,6 +23,13 @@ XYLEM_INLINE void at(const Call& call, Word comm, std::int32_t rank = kNoPeer) n
   if (entry != nullptr) publish_where(call, entry->members->world_rank(rank), entry->identity);
 }
 
+/// The same for a call on a window.
+XYLEM_INLINE void at_window(const Call& call, Word window, std::int32_t rank = kNoPeer) noexcept {
+  if (call.calls == 0) return;
+  const CommEntry* entry = windows.find_known(window);
+  if (entry != nullptr) publish_where(call, entry->members->world_rank(rank), entry->identity);
+}
+
 /// For a call with two other sides. It usually waits for the side from which it receives.
 XYLEM_INLINE void at_source_or(const Call& call, Word comm, std::int32_t source,
                                std::int32_t dest) noexcept {

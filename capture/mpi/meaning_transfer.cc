@@ -8,8 +8,14 @@ namespace {
 // A window is known by the communicator that it was made of.
 Meaning on_window(Word window, std::int32_t target = kNoPeer) noexcept {
   Meaning meaning;
-  place(meaning, comms.find_known(window), target, kNoTag);
+  place(meaning, windows.find_known(window), target, kNoTag);
   return meaning;
+}
+
+// A call that sampling leaves out still moves its bytes.
+void note_transfer(const Call& call, const Meaning& meaning) noexcept {
+  if (call.calls == 0 && meaning.bytes != 0) return note_left_out(call, meaning);
+  note(call, meaning);
 }
 
 }  // namespace
@@ -21,7 +27,7 @@ void after_one_sided(const Call& call, Mode mode, Word request, std::int64_t cou
     if (target != process.abi.proc_null) meaning.bytes = payload(count, datatype);
     if (mode == Mode::kRequest) track_plain(call, request, meaning);
   }
-  note(call, meaning);
+  note_transfer(call, meaning);
 }
 
 void after_window(const Call& call, std::int32_t target, Word window) noexcept {
@@ -31,17 +37,18 @@ void after_window(const Call& call, std::int32_t target, Word window) noexcept {
 void after_window_new(const Call& call, Word comm, Word window) noexcept {
   Meaning meaning;
   if (call.result == 0) {
-    comms.add_window(load_handle(window), comm);
-    place(meaning, comms.find(comm), kNoPeer, kNoTag);
+    const CommEntry* const of = comms.find(comm);
+    if (of != nullptr) windows.add_window(load_handle(window), *of);
+    place(meaning, of, kNoPeer, kNoTag);
   }
   note(call, meaning);
 }
 
 void before_window_free(Call& call, Word window) noexcept {
   const Word handle = load_handle(window);
-  const CommEntry* entry = handle == 0 ? nullptr : comms.find_known(handle);
+  const CommEntry* entry = handle == 0 ? nullptr : windows.find_known(handle);
   call.freed_comm = entry == nullptr ? kNoComm : entry->identity;
-  if (entry != nullptr) comms.forget(handle);  // As before_comm_free().
+  if (entry != nullptr) windows.forget(handle);  // As before_comm_free().
 }
 
 void after_window_free(const Call& call) noexcept {
@@ -60,7 +67,7 @@ void after_file_transfer(const Call& call, Word status) noexcept {
   Meaning meaning;
   if (call.result == 0)
     meaning.bytes = status_bytes(process.abi, reinterpret_cast<const unsigned char*>(status));
-  note(call, meaning);
+  note_transfer(call, meaning);
 }
 
 void after_file_start(const Call& call, Mode mode, Word request, std::int64_t count,
@@ -70,7 +77,7 @@ void after_file_start(const Call& call, Mode mode, Word request, std::int64_t co
     meaning.bytes = payload(count, datatype);
     if (mode == Mode::kRequest) track_plain(call, request, meaning);
   }
-  note(call, meaning);
+  note_transfer(call, meaning);
 }
 
 }  // namespace xylem::capture

@@ -180,6 +180,18 @@ class DebugFile {
           break;
       }
     } while (::dwarf_siblingof(&part, &part) == 0);
+    return inner_procedure(whole, address, depth);
+  }
+
+  /// A procedure of Fortran that is inside another one, but not within its addresses.
+  static std::optional<Dwarf_Die> inner_procedure(Dwarf_Die& whole, Dwarf_Addr address,
+                                                  unsigned depth) {
+    Dwarf_Die part;
+    if (::dwarf_child(&whole, &part) != 0) return std::nullopt;
+    do {
+      if (::dwarf_tag(&part) != DW_TAG_subprogram) continue;
+      if (const auto found = part_with(part, address, depth + 1)) return found;
+    } while (::dwarf_siblingof(&part, &part) == 0);
     return std::nullopt;
   }
 

@@ -139,19 +139,27 @@ class FortranSource:
         names, statements = [], 0
         while statements < CALLS:
             names.append(f"part_{len(names)}")
-            self.add(f"subroutine {names[-1]}(errors)\n  integer, intent(inout) :: errors\n  integer :: e")
-            for _ in range(rng.randint(1, 12)):
-                self.call(rng, names[-1])
-                statements += 1
-            self.add("end subroutine")
+            statements += self.part(rng, names[-1])
         self.add("integer(c_int) function work() bind(c)\n  use iso_c_binding, only: c_int\n  integer :: errors")
         self.add("  errors = 0")
-        for name in names:
+        inner = f"part_{len(names)}"
+        for name in [*names, inner]:
             self.add(f"  call {name}(errors)")
-        self.add("  work = errors\nend function\nend module")
+        self.add("  work = errors\ncontains")  # An internal procedure.
+        self.part(rng, inner)
+        self.add("end function\nend module")
 
     def add(self, text):
         self.lines += text.split("\n")
+
+    def part(self, rng, name):
+        """Adds a procedure; returns the number of its calls."""
+        self.add(f"subroutine {name}(errors)\n  integer, intent(inout) :: errors\n  integer :: e")
+        calls = rng.randint(1, 12)
+        for _ in range(calls):
+            self.call(rng, name)
+        self.add("end subroutine")
+        return calls
 
     def use(self, language):
         self.add("  implicit none\n  include 'mpif.h'" if language == "mpif.h" else f"  {language}\n  implicit none")

@@ -7,13 +7,14 @@ import subprocess
 import sys
 import unittest
 
-from harness import WholeSystemTest, mpirun, random_seed
+from harness import BUILD, DEADLINE, WholeSystemTest, environment, mpirun, random_seed
 
 LIBRARIES = ("mpich", "openmpi")
 INTERFACES = ("mpif.h", "mpi", "mpi_f08")
 RANKS = 3
 OPERATIONS = 120
 KINDS = {"a": ("MPI_INTEGER", 4), "x": ("MPI_DOUBLE_PRECISION", 8), "z": ("MPI_COMPLEX", 8)}
+PRELOADED = BUILD / "lib/xylem/libxylem-capture.so"
 ANY = ...  # In what is expected: whatever the record says.
 CALLS = """SELECT e.function, e.peer, e.tag, coalesce(e.bytes, 0) AS bytes, e.result, c.line, c.offset FROM event e
            LEFT JOIN callsite c ON c.id = e.callsite WHERE e.rank = {} ORDER BY e.begin_ns"""
@@ -307,6 +308,16 @@ class Program:
         self.end()
         self.messages += 1
 
+    def do_section(self):
+        """MPICH's mpi_f08 describes the section of an array by a datatype; elsewhere the compiler copies it."""
+        self.add("  a = r + 3; c = -1")
+        self.call("MPI_Send", "a(1:20:4), 5, MPI_INTEGER, 1, 7, MPI_COMM_WORLD", 1, 7, 20, ranks=self.on(0))
+        self.end()
+        self.call("MPI_Recv", "c(1:10:2), 5, MPI_INTEGER, 0, 7, MPI_COMM_WORLD, st", 0, 7, 20, ranks=self.on(1))
+        self.check("all(c(1:10:2) == 3) .and. c(2) == -1")
+        self.end()
+        self.messages += 1
+
     def do_persistent(self):
         tag = self.rng.randrange(100)
         self.add("  a = r; c = -1")
@@ -496,37 +507,68 @@ class FortranTest(WholeSystemTest):
                     print(f"{library}, {interface}: {sum(len(calls) for calls in program.calls)} calls, {program.messages} messages")
 
     def test_a_library_that_an_interpreter_loads_privately_is_recorded(self):
+        """Each function ends with its call, which the compiler makes a jump: the place is then in the interpreter, but it is MPI
+        that is called."""
         source = self.folder / "go.f90"
-        source.write_text("subroutine go() bind(c)\n  use mpi\n  integer :: e, r\n  call MPI_Init(e)\n"
-                          "  call MPI_Comm_rank(MPI_COMM_WORLD, r, e)\n  call MPI_Barrier(MPI_COMM_WORLD, e)\n"
-                          "  call MPI_Finalize(e)\nend subroutine\n")
+        calls = {"init": "MPI_Init(e)", "ask": "MPI_Comm_size(MPI_COMM_WORLD, n, e)", "meet": "MPI_Barrier(MPI_COMM_WORLD, e)",
+                 "done": "MPI_Finalize(e)"}
+        source.write_text("".join(f"subroutine {name}(n, e) bind(c)\n  use mpi\n  integer :: n, e\n  call {call}\nend subroutine\n"
+                                  for name, call in calls.items()))
+        script = ("import ctypes; n, e = ctypes.c_int(-5), ctypes.c_int(77); library = ctypes.CDLL({!r}, mode=0)\n"
+                  f"for name in {list(calls)}:\n    library[name](ctypes.byref(n), ctypes.byref(e)); assert e.value == 0, name\n"
+                  "assert n.value == 2")
+        for library in LIBRARIES:
+            for level in ("-O0", "-O2"):
+                with self.subTest(library=library, level=level):
+                    built = self.folder / f"libgo{level}.{library}.so"
+                    subprocess.run([f"mpif90.{library}", level, "-g", "-shared", "-fPIC", source, "-o", built], check=True)
+                    command = mpirun(library, 2, "numbered")
+                    command[-1:] = [sys.executable, "-c", script.format(str(built))]
+                    store = self.run_job(command, "--overwrite", "--detail", "trace", "--sample", "none")
+                    for rank in range(2):
+                        rows = store.rows("SELECT e.function, c.object FROM event e JOIN callsite c ON c.id = e.callsite"
+                                          f" WHERE rank = {rank} ORDER BY begin_ns")
+                        self.assertEqual([row["function"] for row in rows], [call.split("(")[0] for call in calls.values()])
+                        if level == "-O0":
+                            self.assertEqual({row["object"] for row in rows}, {str(built)})
+                    # The same without a run: the library is only loaded.
+                    subprocess.run(command, check=True, env=environment(LD_PRELOAD=str(PRELOADED)), timeout=DEADLINE)
+
+    def test_calls_in_callbacks_are_counted(self):
+        source = self.folder / "callback.f90"
+        source.write_text("module counted\n  integer :: times = 0\ncontains\nsubroutine add(in, inout, length, kind)\n  use mpi\n"
+                          "  integer :: length, kind, in(length), inout(length), n, e\n  call MPI_Comm_size(MPI_COMM_WORLD, n, e)\n"
+                          "  times = times + 1\n  inout = in + inout\nend subroutine\nend module\n"
+                          "program callback\n  use mpi\n  use counted\n  integer :: e, op, i, x(3)\n  call MPI_Init(e)\n"
+                          "  call MPI_Op_create(add, .true., op, e)\n  do i = 1, 20\n    x = 1\n"
+                          "    call MPI_Allreduce(MPI_IN_PLACE, x, 3, MPI_INTEGER, op, MPI_COMM_WORLD, e)\n"
+                          "    if (x(1) /= 2) stop 1\n  end do\n  call MPI_Finalize(e)\n  print '(a, i0)', 'times ', times\nend program\n")
         for library in LIBRARIES:
             with self.subTest(library=library):
-                built = self.folder / f"libgo.{library}.so"
-                subprocess.run([f"mpif90.{library}", "-g", "-shared", "-fPIC", source, "-o", built], check=True)
-                script = f"import ctypes; ctypes.CDLL({str(built)!r}, mode=0).go()"
-                command = mpirun(library, 2, "numbered")
-                command[-1:] = [sys.executable, "-c", script]
-                store = self.run_job(command, "--overwrite", "--detail", "trace", "--sample", "none")
-                for rank in range(2):
-                    rows = store.rows(f"SELECT e.function, c.object FROM event e JOIN callsite c ON c.id = e.callsite WHERE rank = {rank}"
-                                      " ORDER BY begin_ns")
-                    self.assertEqual([row["function"] for row in rows], ["MPI_Init", "MPI_Comm_rank", "MPI_Barrier", "MPI_Finalize"])
-                    self.assertEqual({row["object"] for row in rows}, {str(built)})
+                subprocess.run([f"mpif90.{library}", "-g", "-w", source, "-o", self.folder / f"callback.{library}"], check=True, cwd=self.folder)
+                store = self.run_job(mpirun(library, 2, self.folder / "callback"), "--overwrite", "--detail", "trace", "--sample", "none")
+                times = sum(int(line.split()[1]) for line in self.done.stdout.splitlines() if line.startswith("times"))
+                self.assertGreaterEqual(times, 20)
+                counted = "SELECT coalesce(sum(calls), 0) FROM function_total WHERE function = '{}'"
+                self.assertEqual(store.value(counted.format("MPI_Allreduce")), 40)
+                self.assertEqual(store.value(counted.format("MPI_Comm_size")), times)
 
-    def test_calls_by_other_names_have_one_record_each(self):
+    def test_calls_by_profiling_names_have_one_record_each(self):
         source = self.folder / "other.f90"
         calls = ["MPI_Comm_rank(MPI_COMM_WORLD, r, e)", "PMPI_Comm_rank(MPI_COMM_WORLD, r, e)", "PMPI_Barrier(MPI_COMM_WORLD, e)",
-                 "MPI_Barrier(MPI_COMM_WORLD, e)", "PMPI_Allgather(r, 1, MPI_INTEGER, all, 1, MPI_INTEGER, MPI_COMM_WORLD, e)"]
-        source.write_text("program other\n  use mpi\n  integer :: e, r, all(2)\n  call MPI_Init(e)\n"
+                 "MPI_Barrier(MPI_COMM_WORLD, e)", "PMPI_Allgather(r, 1, MPI_INTEGER, all, 1, MPI_INTEGER, MPI_COMM_WORLD, e)",
+                 "PMPI_Allgatherv(r, 1, MPI_INTEGER, all, ones, places, MPI_INTEGER, MPI_COMM_WORLD, e)"]
+        source.write_text("program other\n  use mpi\n  integer :: e, r, all(2), ones(2) = 1, places(2) = [0, 1]\n  call MPI_Init(e)\n"
                           + "".join(f"  call {call}\n" for call in calls) + "  call PMPI_Finalize(e)\nend program\n")
         for library in LIBRARIES:
             with self.subTest(library=library):
                 subprocess.run([f"mpif90.{library}", "-g", source, "-o", self.folder / f"other.{library}"], check=True)
                 store = self.run_job(mpirun(library, 2, self.folder / "other"), "--overwrite", "--detail", "trace", "--sample", "none")
-                found = store.rows("SELECT function FROM event WHERE rank = 1 ORDER BY begin_ns")
+                found = store.rows("SELECT e.function, c.object FROM event e JOIN callsite c ON c.id = e.callsite WHERE rank = 1"
+                                   " ORDER BY begin_ns")
                 expected = [call.split("(")[0].removeprefix("P") for call in ["MPI_Init", *calls, "MPI_Finalize"]]
                 self.assertEqual([row["function"] for row in found], expected)
+                self.assertEqual({row["object"] for row in found}, {str(self.folder / f"other.{library}")})
 
 
 if __name__ == "__main__":

@@ -352,6 +352,13 @@ std::string to_json(const Waits& waits) {
   return answer("waits", waits.scope, [&](Json& json) { write_wait_summary(json, waits.summary); });
 }
 
+std::string to_json(const CallSites& sites) {
+  return answer("call_sites", sites.scope, [&](Json& json) {
+    json.field("mpi_ns", sites.mpi_ns);
+    write_call_sites(json, sites.sites, sites.sites_in_all, sites.fault);
+  });
+}
+
 std::string to_json(const Alerts& alerts) {
   return answer("alerts", alerts.scope, [&](Json& json) {
     json.field("alerts_in_all", alerts.alerts_in_all);

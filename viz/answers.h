@@ -21,6 +21,7 @@ std::string to_json(const storage::Matrix& matrix, storage::MatrixValue value);
 /// `digits` has the same meaning as for a RankGrid.
 std::string to_json(const storage::Timeline& timeline, std::uint64_t digits = 0);
 std::string to_json(const storage::Waits& waits);
+std::string to_json(const storage::CallSites& sites);
 std::string to_json(const storage::CallSearch& search);
 std::string to_json(const storage::UnderWay& under_way);
 std::string to_json(const storage::HostTable& table);

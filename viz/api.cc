@@ -160,6 +160,12 @@ net::HttpReply waits(RunView& run, Target& target) {
   return reply_of(run.waits(most));
 }
 
+net::HttpReply call_sites(RunView& run, Target& target) {
+  const std::uint64_t most = target.count("most", 20);
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.call_sites(most));
+}
+
 net::HttpReply under_way(RunView& run, Target& target) {
   UnderWayQuery query;
   query.ranks = rank_range(target);
@@ -209,6 +215,7 @@ constexpr View kViews[] = {
     {"/api/v1/overview", overview, NeedsWaits::kSoon},
     {"/api/v1/findings", findings, NeedsWaits::kSoon},
     {"/api/v1/waits", waits, NeedsWaits::kYes},
+    {"/api/v1/call_sites", call_sites},
     {"/api/v1/ranks", ranks},
     {"/api/v1/functions", functions},
     {"/api/v1/matrix", matrix},

@@ -245,10 +245,13 @@ std::optional<Value> if_any(const Value& value) {
   return value.empty() ? std::nullopt : std::optional(value);
 }
 
-void write_call_sites(Json& json, const Report& report) {
-  json.field("call_sites_in_all", report.call_sites_in_all);
-  json.field("call_sites_fault", if_any(report.call_sites_fault));
-  json.array("call_sites", report.call_sites, [&](const Report::CallSite& site) {
+}  // namespace
+
+void write_call_sites(Json& json, const std::vector<Report::CallSite>& sites, std::uint64_t in_all,
+                      const std::string& fault) {
+  json.field("call_sites_in_all", in_all);
+  json.field("call_sites_fault", if_any(fault));
+  json.array("call_sites", sites, [&](const Report::CallSite& site) {
     json.object([&] {
       json.field("function", site.function);
       json.field("place", if_any(site.place));
@@ -257,8 +260,6 @@ void write_call_sites(Json& json, const Report& report) {
     });
   });
 }
-
-}  // namespace
 
 void write_findings(Json& json, const storage::Findings& findings) {
   json.array("efficiencies", findings.worlds, [&](const storage::WorldEfficiency& world) {
@@ -369,7 +370,7 @@ std::string report_json(const Report& report) {
     json.field("version", kApiVersion);
     json.field("view", "report");
     write_report(json, report);
-    write_call_sites(json, report);
+    write_call_sites(json, report.call_sites, report.call_sites_in_all, report.call_sites_fault);
     write_wait_summary(json, report.wait_states);
     write_streams(json, report);
     write_host_loads(json, report);

@@ -335,6 +335,19 @@ Result<Waits> RunView::waits(std::uint64_t limit) {
   });
 }
 
+Result<CallSites> RunView::call_sites(std::uint64_t limit) {
+  return answer_of<CallSites>(*run_, [this, limit](ViewReader& reader, CallSites& answer) {
+    if (!reader.check("most", limit, kMaxCallSites)) return;
+    Report report;
+    add_call_sites(*run_, {.call_sites = limit}, report);
+    reader.scope.estimated = report.mpi_estimated;
+    answer.mpi_ns = report.mpi_ns;
+    answer.sites = std::move(report.call_sites);
+    answer.sites_in_all = report.call_sites_in_all;
+    answer.fault = std::move(report.call_sites_fault);
+  });
+}
+
 Result<UnderWay> RunView::under_way(const UnderWayQuery& query) {
   return answer_of<UnderWay>(*run_, [&query](ViewReader& reader, UnderWay& answer) {
     if (!reader.check("most", query.limit, kMaxCalls)) return;

@@ -279,6 +279,15 @@ struct Waits {
   WaitSummary summary;
 };
 
+/// Call sites, of all worlds and ranks, from events (report.h).
+struct CallSites {
+  Scope scope;
+  Nanos mpi_ns = 0;                     ///< As in Report; the shares are of this time.
+  std::vector<Report::CallSite> sites;  ///< The place with the most time first.
+  std::uint64_t sites_in_all = 0;
+  std::string fault;  ///< Why the events could not be read; empty if they were.
+};
+
 /// The tree at one moment (tree_report.h).
 struct TreeSnapshot {
   Scope scope;
@@ -292,6 +301,7 @@ constexpr std::uint64_t kMaxBlocks = 512;
 constexpr std::uint64_t kMaxCalls = 100'000;
 constexpr std::uint64_t kMaxNotices = 10'000;
 constexpr std::uint64_t kMaxWaits = 10'000;
+constexpr std::uint64_t kMaxCallSites = 10'000;
 constexpr std::uint64_t kMaxLines = 256;
 /// Maximum number of worlds in an Overview. It is large because the page lets users choose a world.
 constexpr std::uint64_t kMaxWorlds = 1000;

@@ -75,7 +75,7 @@ class PageFeatures(PageTest):
         page.wait("document.querySelector('#view td[data-column=series] svg') !== null", "charts are drawn")
         asked = server.get("functions", series=60)
         labels = {row["function"]: row for row in page.value(
-            "[...document.querySelectorAll('#view tbody tr')].map((row) => ({ function: row.cells[0].innerText.trim(),"
+            "[...document.querySelectorAll('#by_function tbody tr')].map((row) => ({ function: row.cells[0].innerText.trim(),"
             " series: row.querySelector('[data-column=series] svg').ariaLabel,"
             " distribution: row.querySelector('[data-column=distribution] svg').ariaLabel,"
             " bars: [...row.querySelectorAll('[data-column=distribution] rect title')].map((one) => one.textContent) }))")}

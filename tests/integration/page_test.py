@@ -71,7 +71,7 @@ class Page(PageTest):
 
     def assert_functions(self, page, store, where=""):
         page.wait("document.querySelector('#view td[data-column=longest]') !== null", "functions are shown")
-        shown = {row["function"]: row for row in page.table("#view")}
+        shown = {row["function"]: row for row in page.table("#by_function")}
         wanted = store.rows("SELECT function, sum(time_ns) AS time, sum(calls) AS calls, sum(bytes) AS bytes,"
                             f" max(max_ns) AS longest FROM function_total {where} GROUP BY 1")
         self.assertEqual(set(shown), {row["function"] for row in wanted})
@@ -79,6 +79,19 @@ class Page(PageTest):
             for name in ("time", "calls", "bytes", "longest"):
                 self.assert_shows(shown[row["function"]][name], row[name], (row["function"], name))
         self.assert_shows(page.text("[data-value=mpi_time]"), sum(row["time"] for row in wanted))
+
+    def assert_call_sites(self, page, store):
+        """Below the functions: the places that call MPI, with the most time first."""
+        page.wait("document.querySelector('#call_sites td[data-column=place]') !== null", "call sites are shown")
+        wanted = store.rows("SELECT c.file, c.line, c.function AS caller, t.function, sum(t.calls) AS calls, sum(t.time_ns) AS time,"
+                            " max(t.max_ns) AS longest, sum(t.bytes) AS bytes FROM callsite_total t JOIN callsite c"
+                            " ON c.id = t.callsite GROUP BY 1, 2, 4 ORDER BY time DESC")
+        shown = page.table("#call_sites")
+        self.assertEqual([(row["place"], row["caller"], row["function"]) for row in shown],
+                         [(f"{row['file'].split('/')[-1]}:{row['line']}", row["caller"], row["function"]) for row in wanted])
+        for row, value in zip(shown, wanted):
+            for name in ("time", "calls", "bytes", "longest"):
+                self.assert_shows(row[name], value[name], (row, name))
 
     def assert_ranks(self, page, store):
         """The table beside the map, for each value, and what the pointer says of a cell."""
@@ -179,8 +192,9 @@ class Page(PageTest):
         page.click("nav a >> text=Functions")
         self.assert_functions(page, store)
         page.click("th:has-text('calls') button")
-        calls = [number(row["calls"]) for row in page.table("#view")]
+        calls = [number(row["calls"]) for row in page.table("#by_function")]
         self.assertEqual(calls, sorted(calls, reverse=True))
+        self.assert_call_sites(page, store)
         page.go(server.url.split("?")[0] + "#/functions?rank=2")
         page.wait("document.querySelector('.summary').innerText.includes('of rank 2')", "one rank is shown")
         self.assert_functions(page, store, "WHERE rank = 2")

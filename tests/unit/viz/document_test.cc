@@ -102,7 +102,7 @@ TEST(HttpApiDocument, ShowsWhatIsAnswered) {
     }
     target = line.starts_with(request) ? line.substr(request.size()) : "";
   }
-  EXPECT_EQ(examples, 17);
+  EXPECT_EQ(examples, 18);
 }
 
 }  // namespace

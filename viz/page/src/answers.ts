@@ -97,6 +97,30 @@ export interface CallSum {
   time_ns: number;
 }
 
+/** The calls of one function from one place, of all ranks. */
+export interface CallSite {
+  function: string;
+  /** FILE:LINE, or OBJECT+0xOFFSET without debugging information; null: not known. */
+  place: string | null;
+  /** The function of the program. */
+  caller: string | null;
+  calls: number;
+  time_ns: number;
+  max_ns: number;
+  bytes: number;
+  /** Of the time in MPI. */
+  share: number;
+  estimated: boolean;
+}
+
+export interface CallSites {
+  scope: Scope;
+  mpi_ns: number;
+  call_sites_in_all: number;
+  call_sites_fault: string | null;
+  call_sites: CallSite[];
+}
+
 export interface WaitState {
   world: number;
   rank: number;
@@ -391,6 +415,7 @@ export interface Answers {
   timeline: Timeline;
   search: Search;
   under_way: UnderWay;
+  call_sites: CallSites;
   hosts: Hosts;
   series: Series;
   tree: Tree;

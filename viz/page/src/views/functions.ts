@@ -1,8 +1,8 @@
-// The functions: calls, time, payload, time over the run, and the distribution of durations.
+// The functions: calls, time, payload, time over the run, and the distribution of durations. The places that call them.
 
-import type { FunctionRow, Functions } from "../answers.ts";
+import type { CallSite, CallSites, FunctionRow, Functions } from "../answers.ts";
 import { classColour } from "../colours.ts";
-import { el, empty, fill } from "../dom.ts";
+import { el, empty, fill, type Child } from "../dom.ts";
 import { bytes, count, duration, estimate, kNone, moment, percent, plural } from "../format.ts";
 import { classesOf, quantile } from "../histogram.ts";
 import { bars, metered, spark } from "../spark.ts";
@@ -63,6 +63,37 @@ function columns(answer: () => Functions): Column<FunctionRow>[] {
   ];
 }
 
+const kShownSites = 50;
+
+function callSites(): Table<CallSite> {
+  return new Table<CallSite>([
+    { id: "place", head: "place", value: (row) => row.place ?? "", cell: (row) => row.place ?? kNone },
+    { id: "caller", head: "in", value: (row) => row.caller ?? "", cell: (row) => row.caller ?? kNone },
+    { id: "function", head: "function", value: (row) => row.function, cell: (row) => row.function },
+    { id: "share", head: "of MPI time", isNumber: true, value: (row) => row.share,
+      cell: (row) => metered(row.share, percent(row.share)) },
+    { id: "time", head: "time", isNumber: true, value: (row) => row.time_ns,
+      cell: (row) => estimate(row.estimated, duration(row.time_ns)) },
+    { id: "calls", head: "calls", isNumber: true, value: (row) => row.calls, cell: (row) => count(row.calls) },
+    { id: "longest", head: "longest", isNumber: true, value: (row) => row.max_ns, cell: (row) => duration(row.max_ns) },
+    { id: "bytes", head: "payload", isNumber: true, value: (row) => row.bytes, cell: (row) => bytes(row.bytes) },
+  ], { caption: "The places in the program with the most time in MPI", sortedBy: "time" });
+}
+
+/** What stands below the functions. A run without a trace has no call sites. */
+function sitesShown(answer: CallSites, table: Table<CallSite>): Child[] {
+  if (answer.call_sites_fault !== null) return [el("p", { class: "bad" }, `The call sites cannot be read: ${answer.call_sites_fault}`)];
+  if (answer.call_sites.length === 0) return [];
+  table.show(answer.call_sites);
+  const left = answer.call_sites_in_all - answer.call_sites.length;
+  return [
+    el("h2", {}, "Call sites"),
+    el("p", { class: "faint" }, "Of the whole run and all ranks."),
+    table.element,
+    left > 0 && el("p", { class: "faint" }, `${plural(left, "call site")} more; those with the most time are shown`),
+  ];
+}
+
 export const functions: View = {
   id: "functions",
   title: "Functions",
@@ -73,8 +104,11 @@ export const functions: View = {
       sortedBy: "time",
     });
     const summary = el("p", { class: "summary" });
-    const place = el("div");
-    fill(root, summary, place);
+    const place = el("div", { id: "by_function" });
+    const sites = el("section", { id: "call_sites", "aria-label": "Call sites" });
+    const siteTable = callSites();
+    let hasSites = false;
+    fill(root, summary, place, sites);
     return {
       refresh() {
         const { rank, world } = page.place;
@@ -82,6 +116,11 @@ export const functions: View = {
         const asked = { world, series: kSlots, distribution: true, most: 1000, ...only, ...timeOf(page.place) };
         page.load("functions", "functions", asked, (answer) => {
           newest = answer;
+          // Each answer reads the whole trace, so it is asked for once, when the run has ended.
+          if (answer.scope.has_ended && !hasSites) {
+            hasSites = true;
+            page.load("call_sites", "call_sites", { most: kShownSites }, (found) => fill(sites, ...sitesShown(found, siteTable)));
+          }
           fill(summary,
             `${plural(answer.functions_in_all, "function")}, `,
             el("b", { "data-value": "mpi_time" }, estimate(answer.scope.estimated, duration(answer.mpi_ns))),

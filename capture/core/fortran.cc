@@ -36,12 +36,11 @@ constexpr const char* kFortranLibraries[] = {
 
 // Looks in what the library with the code `caller` was linked with.
 void* look_beside(const void* caller, const char* name) {
-  Dl_info of{};
-  if (dladdr(caller, &of) == 0 || of.dli_fname == nullptr) return nullptr;
-  void* const library = find_loaded(of.dli_fname);
+  const char* const path = path_of_code(caller);
+  void* const library = path == nullptr ? nullptr : find_loaded(path);
   if (library == nullptr) return nullptr;
   void* const found = find_symbol(library, name);
-  dlclose(library);
+  release_loaded(library);
   return found;
 }
 
@@ -57,8 +56,7 @@ void* look_in_mpi(const char* name) {
 
 // The library with `address` stays loaded.
 void keep_loaded(const void* address) {
-  Dl_info of{};
-  if (dladdr(address, &of) != 0 && of.dli_fname != nullptr) find_loaded(of.dli_fname);
+  if (const char* path = path_of_code(address)) find_loaded(path);
 }
 
 void missing_function() {}

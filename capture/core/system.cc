@@ -23,6 +23,8 @@
 
 XYLEM_OLD(dlsym);
 XYLEM_OLD(dlopen);
+XYLEM_OLD(dlclose);
+XYLEM_OLD(dladdr);
 XYLEM_OLD(pthread_key_create);
 XYLEM_OLD(pthread_setspecific);
 
@@ -51,6 +53,15 @@ void* find_symbol(void* where, const char* name) noexcept {
 
 void* find_loaded(const char* name) noexcept {
   return &dlopen == nullptr ? nullptr : dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void release_loaded(void* library) noexcept {
+  if (&dlclose != nullptr && library != nullptr) dlclose(library);
+}
+
+const char* path_of_code(const void* address) noexcept {
+  Dl_info of{};
+  return &dladdr != nullptr && dladdr(address, &of) != 0 ? of.dli_fname : nullptr;
 }
 
 std::ptrdiff_t find_cpu() noexcept {

@@ -24,6 +24,11 @@ void* find_symbol(void* where, const char* name) noexcept;
 /// Like dlopen with RTLD_LAZY | RTLD_NOLOAD: finds a library that is already loaded, and loads
 /// nothing.
 void* find_loaded(const char* name) noexcept;
+/// Gives a library back that find_loaded() has found. Otherwise it stays loaded.
+void release_loaded(void* library) noexcept;
+/// Path of the program or library with the code at `address`, as the loader has it; null if there
+/// is none.
+const char* path_of_code(const void* address) noexcept;
 
 /// Offset, from a thread's pointer, of the 32-bit number of the processor on which the thread runs.
 /// The kernel keeps it up to date (rseq). Returns 0 if the C library is older than 2.35, or has not

@@ -99,7 +99,7 @@ Report::EventAccount read_event_account(Inquiry& inquiry) {
   return {count_of(row[0]), count_of(row[1]), count_of(row[2]), count_of(row[3]), count_of(row[4])};
 }
 
-void read_time_in_mpi(Inquiry& inquiry, Report& report) {
+void read_functions(Inquiry& inquiry, std::size_t max_rows, Report& report) {
   const auto sums = inquiry.ask_one(
       "SELECT sum(time_ns), count(DISTINCT function), max(estimated)"
       " FROM function_total",
@@ -107,10 +107,6 @@ void read_time_in_mpi(Inquiry& inquiry, Report& report) {
   report.mpi_ns = integer_of(sums[0]);
   report.functions_in_all = count_of(sums[1]);
   report.mpi_estimated = integer_of(sums[2]) != 0;
-}
-
-void read_functions(Inquiry& inquiry, std::size_t max_rows, Report& report) {
-  read_time_in_mpi(inquiry, report);
   for (const auto& row : inquiry.ask(
            "SELECT function, max(class), sum(calls), sum(bytes), sum(time_ns) AS time, max(max_ns),"
            " max(estimated) FROM function_total GROUP BY function ORDER BY time DESC, function" +
@@ -388,7 +384,6 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
 
 void add_call_sites(RunFile& run, const ReportLimits& limits, Report& report) {
   Inquiry inquiry(run);
-  read_time_in_mpi(inquiry, report);
   read_call_sites(inquiry, limits.call_sites, report);
   if (!inquiry.failure) return;
   report.call_sites.clear();

@@ -217,8 +217,8 @@ Result<Report> make_report(RunFile& run, const WaitStates* waits, const ReportLi
 /// RunFile::wait_states().
 Result<Report> make_report(RunFile& run, const ReportLimits& limits = {});
 
-/// Adds the call sites, and `mpi_ns`, to a report of the same run. Reads all events, which takes
-/// about 0.1 us for each. If they cannot be read, `call_sites_fault` says why.
+/// Adds the call sites to a report of the same run, of which `mpi_ns` is known. Reads all events,
+/// which takes about 0.1 us for each. If they cannot be read, `call_sites_fault` says why.
 void add_call_sites(RunFile& run, const ReportLimits& limits, Report& report);
 
 /// Computes totals again from the rows of windows, chunks, samples and waves. Returns one sentence

@@ -338,10 +338,12 @@ Result<Waits> RunView::waits(std::uint64_t limit) {
 Result<CallSites> RunView::call_sites(std::uint64_t limit) {
   return answer_of<CallSites>(*run_, [this, limit](ViewReader& reader, CallSites& answer) {
     if (!reader.check("most", limit, kMaxCallSites)) return;
+    const auto sums =
+        reader.inquiry.ask_one("SELECT sum(time_ns), max(estimated) FROM function_total", 2);
     Report report;
+    report.mpi_ns = answer.mpi_ns = integer_of(sums[0]);
+    reader.scope.estimated = integer_of(sums[1]) != 0;
     add_call_sites(*run_, {.call_sites = limit}, report);
-    reader.scope.estimated = report.mpi_estimated;
-    answer.mpi_ns = report.mpi_ns;
     answer.sites = std::move(report.call_sites);
     answer.sites_in_all = report.call_sites_in_all;
     answer.fault = std::move(report.call_sites_fault);

@@ -97,13 +97,9 @@ export interface CallSum {
   time_ns: number;
 }
 
-/** The calls of one function from one place, of all ranks. */
-export interface CallSite {
+/** Sums of calls of one function, of all ranks. */
+export interface CallSums {
   function: string;
-  /** FILE:LINE, or OBJECT+0xOFFSET without debugging information; null: not known. */
-  place: string | null;
-  /** The function of the program. */
-  caller: string | null;
   calls: number;
   time_ns: number;
   max_ns: number;
@@ -113,8 +109,15 @@ export interface CallSite {
   estimated: boolean;
 }
 
-export interface CallSites {
-  scope: Scope;
+/** Those from one place. */
+export interface CallSite extends CallSums {
+  /** FILE:LINE, or OBJECT+0xOFFSET without debugging information; null: not known. */
+  place: string | null;
+  /** The function of the program. */
+  caller: string | null;
+}
+
+export interface CallSites extends OfRun {
   mpi_ns: number;
   call_sites_in_all: number;
   call_sites_fault: string | null;
@@ -162,15 +165,8 @@ export interface Finding {
   estimated: boolean;
 }
 
-export interface FunctionLine {
-  function: string;
+export interface FunctionLine extends CallSums {
   class: string;
-  calls: number;
-  time_ns: number;
-  max_ns: number;
-  bytes: number;
-  share: number;
-  estimated: boolean;
 }
 
 export interface Grid {

@@ -349,13 +349,26 @@ CREATE TABLE callsite(
 )sql");
 }
 
-constexpr std::array<Migration, 23> kMigrations = {
+/// Version 24. The threads of a process, and what capture adds to its calls.
+void add_threads(Connection& file) {
+  file.execute(R"sql(
+ALTER TABLE process ADD COLUMN thread_level TEXT;
+CREATE TABLE process_thread(
+  process INTEGER NOT NULL, thread INTEGER NOT NULL, os_thread INTEGER NOT NULL, since_ns INTEGER,
+  UNIQUE(process, thread, os_thread, since_ns));
+CREATE TABLE process_record_cost(
+  process INTEGER NOT NULL, shape TEXT NOT NULL, cost_ns REAL NOT NULL,
+  PRIMARY KEY(process, shape)) WITHOUT ROWID;
+)sql");
+}
+
+constexpr std::array<Migration, 24> kMigrations = {
     make_first_tables,        add_notices,         add_lost_messages,    add_succession,
     add_closed_counts,        add_history_of_tree, add_clock_of_process, add_services,
     add_reason_of_node,       add_summaries,       add_alerts,           add_streams,
     add_index_of_host_values, add_given_up_calls,  add_unwatched_ranks,  add_subject_of_alert,
     add_calls_under_way,      drop_summaries,      add_communicators,    add_processors,
-    add_lost_requests,        rename_lost_parts,   add_call_sites};
+    add_lost_requests,        rename_lost_parts,   add_call_sites,       add_threads};
 
 }  // namespace
 

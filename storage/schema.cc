@@ -28,7 +28,7 @@ constexpr std::array kViews = {
     View{"rank", R"sql(
   SELECT p.world, p.rank, h.name AS host, p.pid, p.program, p.mpi_library, p.leaf, p.lane,
          p.first_ns, p.last_ns, p.ended, p.clock, p.since_ns, p.until_ns, p.threads,
-         p.processors
+         p.processors, p.thread_level
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL)sql"},
 
     View{"communicator", R"sql(
@@ -87,6 +87,26 @@ constexpr std::array kViews = {
   SELECT p.world, p.rank, coalesce(f.name, 'function ' || s.function) AS function, s.calls,
          s.time_ns, s.bytes, s.min_ns, s.max_ns, s.estimated, f.class
   FROM function_sum s JOIN process p ON p.id = s.process LEFT JOIN function f ON f.id = s.function
+  WHERE p.world IS NOT NULL)sql"},
+
+    View{"thread", R"sql(
+  SELECT p.world, p.rank, t.thread, t.os_thread, t.since_ns
+  FROM process_thread t JOIN process p ON p.id = t.process WHERE p.world IS NOT NULL)sql"},
+
+    View{"record_cost", R"sql(
+  SELECT p.world, p.rank, c.shape, c.cost_ns
+  FROM process_record_cost c JOIN process p ON p.id = c.process WHERE p.world IS NOT NULL)sql"},
+
+    // If a function is sampled, most of its calls have no record.
+    View{"capture_cost", R"sql(
+  SELECT p.world, p.rank, coalesce(f.name, 'function ' || s.function) AS function, c.shape, s.calls,
+         s.calls * c.cost_ns AS time_ns
+  FROM function_sum s JOIN process p ON p.id = s.process LEFT JOIN function f ON f.id = s.function
+  JOIN process_record_cost c ON c.process = s.process AND c.shape =
+    CASE WHEN s.estimated THEN 'counted'
+         WHEN f.class IN ('collective', 'completion') THEN f.class
+         WHEN f.class = 'point_to_point' AND f.name GLOB 'MPI_I*' THEN 'start'
+         WHEN f.class = 'point_to_point' THEN 'message' ELSE 'call' END
   WHERE p.world IS NOT NULL)sql"},
 
     // Calls of threads without a ring (lost, and of no function) may have been sends too.

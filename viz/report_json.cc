@@ -95,6 +95,16 @@ void write_sums(Json& json, const Row& row) {
   json.field("estimated", row.estimated);
 }
 
+void write_capture_cost(Json& json, const Report& report) {
+  if (!report.capture_cost) return json.field("capture_cost", std::optional<int>{});
+  json.object("capture_cost", [&] {
+    json.field("world", report.capture_cost->world);
+    json.field("rank", report.capture_cost->rank);
+    json.field("time_ns", report.capture_cost->time_ns);
+    json.field("share", report.capture_cost->share);
+  });
+}
+
 void write_functions(Json& json, const Report& report) {
   json.field("mpi_ns", report.mpi_ns);
   json.field("mpi_estimated", report.mpi_estimated);
@@ -302,6 +312,7 @@ void write_report(Json& json, const Report& report) {
   write_findings(json, report.findings);
   write_worlds(json, report);
   write_account(json, report);
+  write_capture_cost(json, report);
   write_services(json, report);
   write_functions(json, report);
   write_shares(json, report);

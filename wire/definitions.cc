@@ -13,6 +13,12 @@ const char* communicator_kind_name(CommunicatorKind kind) {
   return raw(kind) < std::size(kNames) ? kNames[raw(kind)] : kNames[0];
 }
 
+const char* record_shape_name(RecordShape shape) {
+  static constexpr const char* kNames[] = {"counted",    "call",       "message", "start",
+                                           "completion", "collective", "part"};
+  return raw(shape) < std::size(kNames) ? kNames[raw(shape)] : nullptr;
+}
+
 namespace internal {
 namespace {
 
@@ -27,7 +33,9 @@ constexpr std::size_t kNeighbourWords = 2;
 constexpr std::size_t kNamedWords = kNameWords + 6;
 constexpr std::size_t kCallSiteWords = 4;
 constexpr std::size_t kDescribedSiteWords = kCallSiteWords + 16;  // With a path and a build id.
-constexpr std::size_t kHeadWords = 16;
+constexpr std::size_t kThreadWords = 2;
+constexpr std::size_t kRecordCostWords = 1;
+constexpr std::size_t kHeadWords = 20;
 
 CommunicatorRow read(schema::CommunicatorRow::Reader in) {
   CommunicatorRow row;
@@ -63,6 +71,14 @@ CallSiteRow read(schema::CallSiteRow::Reader in) {
   const auto* first = reinterpret_cast<const std::byte*>(id.begin());
   return {
       CallSiteId{in.getSite()}, text(in.getObject()), {first, first + id.size()}, in.getOffset()};
+}
+
+ThreadRow read(schema::ThreadRow::Reader in) {
+  return {ThreadIndex{in.getThread()}, in.getOsThread(), in.getSinceNs()};
+}
+
+RecordCostRow read(schema::RecordCostRow::Reader in) {
+  return {RecordShape{in.getShape()}, in.getPicoseconds()};
 }
 
 void write(const CommunicatorRow& row, schema::CommunicatorRow::Builder out) {
@@ -106,6 +122,17 @@ void write(const CallSiteRow& row, schema::CallSiteRow::Builder out) {
   out.setOffset(row.offset);
 }
 
+void write(const ThreadRow& row, schema::ThreadRow::Builder out) {
+  out.setThread(raw(row.thread));
+  out.setOsThread(row.os_thread);
+  out.setSinceNs(row.since_ns);
+}
+
+void write(const RecordCostRow& row, schema::RecordCostRow::Builder out) {
+  out.setShape(raw(row.shape));
+  out.setPicoseconds(row.picoseconds);
+}
+
 template <typename Rows, typename List>
 void write_all(const Rows& rows, List out) {
   unsigned at = 0;
@@ -131,7 +158,9 @@ std::size_t definition_words(const Definitions& definitions) {
          definitions.members.size() * kMemberWords + definitions.names.size() * kNamedWords +
          definitions.dimensions.size() * kDimensionWords +
          definitions.neighbours.size() * kNeighbourWords +
-         definitions.call_sites.size() * kDescribedSiteWords;
+         definitions.call_sites.size() * kDescribedSiteWords +
+         definitions.threads.size() * kThreadWords +
+         definitions.record_costs.size() * kRecordCostWords;
 }
 
 void write_definitions(const Definitions& definitions, schema::Definitions::Builder out) {
@@ -141,6 +170,8 @@ void write_definitions(const Definitions& definitions, schema::Definitions::Buil
   write_all(definitions.dimensions, out.initDimensions(count(definitions.dimensions)));
   write_all(definitions.neighbours, out.initNeighbours(count(definitions.neighbours)));
   write_all(definitions.call_sites, out.initCallSites(count(definitions.call_sites)));
+  write_all(definitions.threads, out.initThreads(count(definitions.threads)));
+  write_all(definitions.record_costs, out.initRecordCosts(count(definitions.record_costs)));
   out.setLost(definitions.lost);
 }
 
@@ -152,6 +183,8 @@ Definitions read_definitions(schema::Definitions::Reader in, std::size_t size) {
   read_all(in.getDimensions(), kDimensionWords, size, definitions.dimensions);
   read_all(in.getNeighbours(), kNeighbourWords, size, definitions.neighbours);
   read_all(in.getCallSites(), kCallSiteWords, size, definitions.call_sites);
+  read_all(in.getThreads(), kThreadWords, size, definitions.threads);
+  read_all(in.getRecordCosts(), kRecordCostWords, size, definitions.record_costs);
   definitions.lost = in.getLost();
   return definitions;
 }

@@ -1,14 +1,16 @@
 #pragma once
 
-// Definitions: what a process tells once about the communicators that its records name by identity,
-// and what its agent tells once about the call sites of its records. They travel in a registration
-// (registration.h), with the row of the process.
+// Definitions: what a process tells once about the communicators and threads that its records name
+// by a number, and about the cost of its records, and what its agent tells once about the call
+// sites of its records. They travel in a registration (registration.h), with the row of the
+// process.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/ids.h"
 
 namespace xylem::wire {
@@ -83,6 +85,36 @@ struct CallSiteRow {
   bool operator==(const CallSiteRow&) const = default;
 };
 
+/// A thread of the process uses this index from now on. Threads may use one index after another.
+struct ThreadRow {
+  ThreadIndex thread{};
+  std::uint32_t os_thread = 0;  ///< Id of the operating system, as the process sees it.
+  Nanos since_ns = 0;           ///< Run time when it took the index; 0: not known.
+  bool operator==(const ThreadRow&) const = default;
+};
+
+/// The numbers are the same as in capture::RecordShape.
+enum class RecordShape : std::uint8_t {
+  kCounted = 0,
+  kCall = 1,
+  kMessage = 2,
+  kStart = 3,
+  kCompletion = 4,
+  kCollective = 5,
+  kPart = 6,
+};
+
+/// The stored name of a shape: "counted", "call", ...; null for numbers that this version does not
+/// know.
+const char* record_shape_name(RecordShape shape);
+
+/// What capture adds to a call of this shape.
+struct RecordCostRow {
+  RecordShape shape{};
+  std::uint32_t picoseconds = 0;
+  bool operator==(const RecordCostRow&) const = default;
+};
+
 /// What one process has defined since its last definitions, in the order of the lists.
 struct Definitions {
   std::vector<CommunicatorRow> communicators;
@@ -91,6 +123,8 @@ struct Definitions {
   std::vector<DimensionRow> dimensions;
   std::vector<NeighbourRow> neighbours;
   std::vector<CallSiteRow> call_sites;
+  std::vector<ThreadRow> threads;
+  std::vector<RecordCostRow> record_costs;
   /// Number of definitions so far that had no room in the process's log, or could not be read.
   std::uint64_t lost = 0;
 

@@ -40,6 +40,7 @@ void write(const ProcessRow& row, schema::ProcessRow::Builder out) {
     out.setWorldKey(fixed(row.world_key));
     out.setRank(raw(row.rank));
     out.setWorldSize(row.world_size);
+    out.setThreadLevel(row.thread_level);
   }
   out.setMpiLibrary(text(row.mpi_library));
   out.setProgram(text(row.program));
@@ -97,6 +98,7 @@ ProcessRow read(schema::ProcessRow::Reader in, std::size_t size) {
     row.rank = Rank{in.getRank()};
     row.world_size = in.getWorldSize();
     require(raw(row.rank) < row.world_size, "a rank is outside its world");
+    row.thread_level = in.getThreadLevel();
   }
   row.mpi_library = text(in.getMpiLibrary());
   row.program = text(in.getProgram());
@@ -109,7 +111,7 @@ ProcessRow read(schema::ProcessRow::Reader in, std::size_t size) {
     sites.call_sites = row.definitions.call_sites;
     sites.lost = row.definitions.lost;
     require(row.initialised || row.definitions == sites,
-            "a process without a world has definitions of communicators");
+            "a process without a world has definitions other than call sites");
   }
   return row;
 }
@@ -197,6 +199,11 @@ const char* function_class_name(std::uint8_t function_class) {
                                            "probe", "communicator",   "datatype",   "one_sided",
                                            "file",  "environment",    "tool"};
   return function_class < std::size(kNames) ? kNames[function_class] : kNames[0];
+}
+
+const char* thread_level_name(std::uint8_t thread_level) {
+  static constexpr const char* kNames[] = {"", "single", "funneled", "serialized", "multiple"};
+  return thread_level < std::size(kNames) ? kNames[thread_level] : kNames[0];
 }
 
 }  // namespace xylem::wire

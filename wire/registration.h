@@ -30,7 +30,7 @@ struct FunctionRow {
 struct ProcessRow {
   Lane lane{};
   std::uint32_t pid = 0;
-  /// True if MPI_Init has returned. Only then the next three fields are valid.
+  /// True if MPI_Init has returned. Only then world, rank and thread level are valid.
   bool initialised = false;
   WorldKey world_key{};
   Rank rank{};
@@ -44,6 +44,8 @@ struct ProcessRow {
   std::string unwatched{};
   /// The processors on which the process may run, as in "0-3,8"; empty if they are not known.
   std::string processors{};
+  /// What MPI_Query_thread has said, plus 1; 0: not known. See thread_level_name().
+  std::uint8_t thread_level = 0;
   /// New definitions of the process. They need a process that is initialised.
   Definitions definitions{};
   bool operator==(const ProcessRow&) const = default;
@@ -78,5 +80,9 @@ Result<Registration> decode_registration(std::span<const std::byte> payload);
 /// The stored name of a function class: "point_to_point", "collective", ...; "other" for numbers
 /// that this version does not know. The numbers are the same as in capture::FunctionClass.
 const char* function_class_name(std::uint8_t function_class);
+
+/// The stored name of ProcessRow::thread_level: "single", "funneled", "serialized" or "multiple";
+/// "" for 0 and for levels that this version does not know.
+const char* thread_level_name(std::uint8_t thread_level);
 
 }  // namespace xylem::wire

@@ -349,6 +349,7 @@ struct ProcessRow {
   unwatched @8 :Text;            # why the process is not recorded; empty: it is recorded
   definitions @9 :Definitions;   # null: no new ones
   processors @10 :Text;          # where it may run, as in "0-3,8"; empty: not known
+  threadLevel @11 :UInt8;        # MPI_THREAD_SINGLE + 1, ...; 0: not known
 }
 
 struct Definitions {
@@ -360,6 +361,19 @@ struct Definitions {
   neighbours @4 :List(NeighbourRow);
   lost @5 :UInt64;               # definitions so far that are missing
   callSites @6 :List(CallSiteRow);
+  threads @7 :List(ThreadRow);
+  recordCosts @8 :List(RecordCostRow);
+}
+
+struct ThreadRow {
+  thread @0 :UInt32;
+  osThread @1 :UInt32;           # as the process sees it
+  sinceNs @2 :Int64;             # 0: not known
+}
+
+struct RecordCostRow {
+  shape @0 :UInt8;               # see RecordShape in wire/definitions.h
+  picoseconds @1 :UInt32;
 }
 
 struct CallSiteRow {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,6 +87,21 @@ void read_mapped_file(std::span<const std::byte> payload, DefinitionBatch& batch
       {from->begin, from->end, from->base, {id, id + from->build_id_bytes}, std::move(path)});
 }
 
+void read_thread(std::span<const std::byte> payload, wire::Definitions& into) {
+  const auto from = fixed_part<capture::ThreadDefinition>(payload);
+  if (!from || from->ring >= capture::kMaxThreads) return;
+  constexpr auto kLatest = static_cast<std::uint64_t>(std::numeric_limits<Nanos>::max());
+  const auto since = static_cast<Nanos>(std::min(from->since_monotonic, kLatest));
+  into.threads.push_back({ThreadIndex{from->ring}, from->os_thread, since});
+}
+
+void read_record_cost(std::span<const std::byte> payload, wire::Definitions& into) {
+  const auto from = fixed_part<capture::RecordCostDefinition>(payload);
+  if (!from || raw(from->shape) >= capture::kRecordShapes) return;
+  into.record_costs.push_back(
+      {wire::RecordShape{static_cast<std::uint8_t>(raw(from->shape))}, from->picoseconds});
+}
+
 void read_entry(DefinitionKind kind, std::span<const std::byte> payload, DefinitionBatch& batch) {
   wire::Definitions& into = batch.definitions;
   switch (kind) {
@@ -106,6 +122,10 @@ void read_entry(DefinitionKind kind, std::span<const std::byte> payload, Definit
       return read_neighbours(payload, false, into);
     case DefinitionKind::kMappedFile:
       return read_mapped_file(payload, batch);
+    case DefinitionKind::kThread:
+      return read_thread(payload, into);
+    case DefinitionKind::kRecordCost:
+      return read_record_cost(payload, into);
   }
 }
 

@@ -14,7 +14,8 @@
 namespace xylem::backend {
 
 struct DefinitionBatch {
-  wire::Definitions definitions;  ///< `lost` and `call_sites` are not set.
+  /// `lost` and `call_sites` are not set. The threads' times are monotonic, not of the run.
+  wire::Definitions definitions;
   std::vector<MappedCode> mapped_code;
   std::size_t read = 0;     ///< Number of bytes that need not be read again.
   bool is_damaged = false;  ///< The bytes are not a valid log. The rest cannot be read.

@@ -100,6 +100,9 @@ bool RegistrationWriter::announce_definitions(WatchedProcess& process, const Dra
     const std::uint64_t lost =
         segment.dropped_definitions() + process.unreadable_definitions + (is_damaged ? 1 : 0);
     if (batch.read == 0 && lost == process.told_lost_definitions) return true;
+    for (wire::ThreadRow& row : batch.definitions.threads) {
+      row.since_ns = std::max<Nanos>(1, drain.run_time(std::min(row.since_ns, drain.now)));
+    }
     for (MappedCode& code : batch.mapped_code) process.call_sites.add(std::move(code));
     if (batch.definitions != wire::Definitions{} || lost != process.told_lost_definitions) {
       batch.definitions.lost = lost;

@@ -180,6 +180,7 @@ wire::ProcessRow Segment::describe() const {
   row.rank = Rank{from.rank};
   row.world_size = from.world_size;
   row.mpi_library = printable(from.mpi_library, sizeof from.mpi_library);
+  row.thread_level = static_cast<std::uint8_t>(std::min(from.thread_level, 255U));
   return row;
 }
 

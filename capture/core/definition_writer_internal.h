@@ -31,6 +31,12 @@ class DefinitionWriter {
   static constexpr std::size_t kMaxNameBytes = 256;
   /// A program or library whose code is loaded. A path that is too long for an entry is cut.
   void mapped_file(const MappedFile& file, const char* path) noexcept;
+  void thread(const ThreadDefinition& definition) noexcept {
+    write(DefinitionKind::kThread, definition, nullptr, 0);
+  }
+  void record_cost(const RecordCostDefinition& definition) noexcept {
+    write(DefinitionKind::kRecordCost, definition, nullptr, 0);
+  }
   /// `kind` is kDimensions, or kSources or kDestinations. The list is cut into several entries if
   /// it is long.
   void dimensions(std::uint32_t comm, const Dimension* all, std::uint32_t count) noexcept {

@@ -47,6 +47,8 @@ enum class DefinitionKind : std::uint16_t {
                       ///< which this process receives in a graph
   kDestinations = 6,  ///< The same for the neighbours to which it sends.
   kMappedFile = 7,    ///< MappedFile, then the path without a zero
+  kThread = 8,        ///< ThreadDefinition
+  kRecordCost = 9,    ///< RecordCostDefinition
 };
 
 struct DefinitionHead {
@@ -120,5 +122,33 @@ struct Dimension {
   std::int32_t size;
   std::int32_t is_periodic;
 };
+
+/// A thread has taken a ring. A ring may have several threads, one after another.
+struct ThreadDefinition {
+  std::uint32_t ring;
+  std::uint32_t os_thread;        ///< Its id as the process sees it, as from gettid.
+  std::uint64_t since_monotonic;  ///< CLOCK_MONOTONIC in ns when it took the ring.
+};
+static_assert(sizeof(ThreadDefinition) == 16);
+
+/// Shapes of calls, by what the library does for a call besides making it.
+enum class RecordShape : std::uint32_t {
+  kCounted = 0,     ///< Sampling leaves it out: the call is only counted.
+  kCall = 1,        ///< A record with function, times, result and call site.
+  kMessage = 2,     ///< A blocking send or receive: also peer, bytes and number.
+  kStart = 3,       ///< The start of a receive that does not block: also its request.
+  kCompletion = 4,  ///< A wait for one request that receives a message.
+  kCollective = 5,  ///< A collective: also bytes, operation and number.
+  kPart = 6,        ///< A further record of the same call.
+};
+constexpr unsigned kRecordShapes = 7;
+
+/// The processor time that the library needs for a call of this shape, besides the real call. It
+/// was measured in this process when capture started, with warm caches.
+struct RecordCostDefinition {
+  RecordShape shape;
+  std::uint32_t picoseconds;
+};
+static_assert(sizeof(RecordCostDefinition) == 8);
 
 }  // namespace xylem::capture

@@ -15,6 +15,7 @@
 #include "capture/core/life_internal.h"
 #include "capture/core/mappings_internal.h"
 #include "capture/core/process_internal.h"
+#include "capture/core/record_costs_internal.h"
 #include "capture/core/request_table_internal.h"
 #include "capture/core/run_key_internal.h"
 #include "capture/core/say_internal.h"
@@ -230,8 +231,9 @@ void enter_world(bool from_start) noexcept {
     call_mpi(kMPI_Comm_size, process.abi.comm_world, &size);
   }
   SegmentHeader& segment = *process.segment;
-  process.many_threads =
-      !has_world || call_mpi(kMPI_Query_thread, &provided) != 0 || provided >= kThreadMultiple;
+  const bool knows_level = has_world && call_mpi(kMPI_Query_thread, &provided) == 0;
+  process.many_threads = !knows_level || provided >= kThreadMultiple;
+  segment.thread_level = knows_level ? static_cast<std::uint32_t>(provided) + 1 : 0;
   if (has_world && !comms.begin(rank, size, from_start))
     say("no memory for communicators: records have no peers");
   find_world_key(segment.world_key);
@@ -239,6 +241,7 @@ void enter_world(bool from_start) noexcept {
   segment.world_size = static_cast<std::uint32_t>(size);
   name_library(segment.mpi_library);
   define_mapped_files();
+  if (has_world && from_start) measure_record_costs();
   segment.state.store(ProcessState::kRunning, std::memory_order_release);
 }
 

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/core/definition_writer_internal.h"
 #include "capture/core/life_internal.h"
 #include "capture/core/process_internal.h"
 #include "capture/core/request_table_internal.h"
@@ -76,6 +77,16 @@ bool take_block(Thread& thread, std::uint64_t head) {
   return true;
 }
 
+// Tells the agent which thread has taken the ring. The first threads of a process are told: a
+// program may start any number of threads, and the log of definitions is needed for more.
+void define_thread(std::uint32_t ring) {
+  constexpr std::uint32_t kMaxThreadsTold = 4096;
+  static constinit std::atomic<std::uint32_t> told{0};
+  if (told.load(std::memory_order_relaxed) >= kMaxThreadsTold) return;
+  told.fetch_add(1, std::memory_order_relaxed);
+  definitions.thread({ring, static_cast<std::uint32_t>(syscall(SYS_gettid)), monotonic_ns()});
+}
+
 // Needs no atomic addition, since there is one writer.
 void add(std::atomic<std::uint64_t>& counter, std::uint64_t more) {
   counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_release);
@@ -104,6 +115,7 @@ Thread* take_ring(std::uint16_t function) noexcept {
   }
   thread_state.thread = thread;
   watch_thread_end(thread);
+  define_thread(thread->number);
   return thread;
 }
 

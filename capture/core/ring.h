@@ -328,7 +328,8 @@ struct alignas(64) SegmentHeader {
   std::uint32_t layout_version;
   std::uint32_t ring_records;  ///< Maximum number of slots of each ring, a power of two.
   std::uint32_t max_rings;     ///< Number of rings in the segment, at most kMaxThreads.
-  std::uint32_t pad0;
+  /// What MPI_Query_thread has said, plus 1; 0: not known. Set before `state` is kRunning.
+  std::uint32_t thread_level;
   std::uint64_t segment_bytes;
   std::uint32_t pid;
   ClockKind clock;

@@ -99,6 +99,21 @@ Report::EventAccount read_event_account(Inquiry& inquiry) {
   return {count_of(row[0]), count_of(row[1]), count_of(row[2]), count_of(row[3]), count_of(row[4])};
 }
 
+// Files before schema 24 do not have the cost of records.
+std::optional<Report::CaptureCost> read_capture_cost(Inquiry& inquiry) {
+  if (!inquiry.has_table("process_record_cost")) return std::nullopt;
+  for (const auto& row : inquiry.ask(
+           "SELECT c.world, c.rank, CAST(round(c.ns) AS INTEGER), min(1.0, c.ns /"
+           "  (max(1, coalesce(p.until_ns, p.last_ns) - p.since_ns) * max(1, p.threads))) AS share"
+           " FROM (SELECT world, rank, sum(time_ns) AS ns FROM capture_cost GROUP BY world, rank) c"
+           " JOIN process p ON p.world = c.world AND p.rank = c.rank WHERE share IS NOT NULL"
+           " ORDER BY share DESC, c.world, c.rank LIMIT 1")) {
+    return Report::CaptureCost{id_of<WorldId>(row[0]), id_of<Rank>(row[1]), integer_of(row[2]),
+                               real_of(row[3])};
+  }
+  return std::nullopt;
+}
+
 void read_functions(Inquiry& inquiry, std::size_t max_rows, Report& report) {
   const auto sums = inquiry.ask_one(
       "SELECT sum(time_ns), count(DISTINCT function), max(estimated)"
@@ -354,6 +369,7 @@ Result<Report> make_report(RunFile& run, const WaitStates* waits, const ReportLi
   read_worlds(inquiry, limits.worlds, report);
   report.account = read_account(inquiry, limits.inexact_ranks);
   report.events = read_event_account(inquiry);
+  report.capture_cost = read_capture_cost(inquiry);
   read_functions(inquiry, limits.functions, report);
   report.shares = read_shares(inquiry, report.worlds, limits.ranks);
   UnderWayRows under_way = read_under_way(inquiry, "", limits.under_way);

@@ -71,6 +71,13 @@ struct Report {
   struct EventAccount {
     std::uint64_t recorded = 0, stored = 0, lost = 0, ranks = 0, complete_ranks = 0;
   };
+  /// What capture has added to a rank, by the view `capture_cost`.
+  struct CaptureCost {
+    WorldId world{};
+    Rank rank{};
+    Nanos time_ns = 0;
+    double share = 0;  ///< Share of the time in which the rank was watched, 0 to 1; see RankShare.
+  };
   /// Sums over all ranks of all worlds.
   struct Function {
     std::string name, function_class;
@@ -170,6 +177,8 @@ struct Report {
   std::uint64_t worlds_in_all = 0;
   Account account;
   EventAccount events;
+  /// The rank with the largest share. nullopt: the cost is not known.
+  std::optional<CaptureCost> capture_cost;
   Nanos mpi_ns = 0;  ///< Sum over all ranks.
   /// `mpi_ns` includes estimated times; so the shares are estimates too.
   bool mpi_estimated = false;

@@ -28,6 +28,11 @@ DefinitionIntake::DefinitionIntake(Connection& c)
       call_site_(c,
                  "INSERT OR IGNORE INTO callsite(site, object, build_id, offset)"
                  " VALUES(?,?,lower(nullif(hex(?),'')),?)"),
+      thread_(c,
+              "INSERT INTO process_thread SELECT ?1, ?2, ?3, nullif(?4, 0) WHERE NOT EXISTS ("
+              " SELECT 1 FROM process_thread WHERE process = ?1 AND thread = ?2 AND os_thread = ?3"
+              " AND since_ns IS nullif(?4, 0))"),
+      record_cost_(c, "INSERT OR REPLACE INTO process_record_cost VALUES(?,?,? / 1000.0)"),
       lost_(c, "UPDATE process SET lost_definitions = max(lost_definitions, ?2) WHERE id = ?1") {}
 
 void DefinitionIntake::put(ProcessKey process, WorldId world, Rank rank,
@@ -47,6 +52,13 @@ void DefinitionIntake::put(ProcessKey process, WorldId world, Rank rank,
   }
   for (const wire::NeighbourRow& row : definitions.neighbours) {
     neighbour_.run(world, row.comm, rank, row.is_source, row.position, row.rank);
+  }
+  for (const wire::ThreadRow& row : definitions.threads) {
+    thread_.run(process, row.thread, row.os_thread, row.since_ns);
+  }
+  for (const wire::RecordCostRow& row : definitions.record_costs) {
+    const char* const shape = wire::record_shape_name(row.shape);
+    if (shape != nullptr) record_cost_.run(process, shape, row.picoseconds);
   }
   if (definitions.lost != 0) lost_.run(process, definitions.lost);
 }

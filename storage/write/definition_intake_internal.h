@@ -24,7 +24,8 @@ class DefinitionIntake {
   void put_call_sites(const std::vector<wire::CallSiteRow>& rows);
 
  private:
-  Statement communicator_, member_, name_, dimension_, neighbour_, call_site_, lost_;
+  Statement communicator_, member_, name_, dimension_, neighbour_, call_site_, thread_,
+      record_cost_, lost_;
 };
 
 }  // namespace xylem::storage

@@ -83,7 +83,9 @@ SqliteIntake::RegistrationStatements::RegistrationStatements(Connection& c)
               " clock = coalesce(nullif(?5, ''), clock),"
               " unwatched = coalesce(nullif(?6, ''), unwatched),"
               " processors = coalesce(nullif(?7, ''), processors) WHERE id = ?1"),
-      initialised(c, "UPDATE process SET world = ?2, rank = ?3 WHERE id = ?1") {}
+      initialised(c,
+                  "UPDATE process SET world = ?2, rank = ?3,"
+                  " thread_level = coalesce(nullif(?4, ''), thread_level) WHERE id = ?1") {}
 
 SqliteIntake::LossStatements::LossStatements(Connection& c)
     : given_up(c,
@@ -220,7 +222,8 @@ void SqliteIntake::store_process(LeafId leaf, const wire::ProcessRow& row) {
     world = registration_.new_world.integer(0);
     registration_.new_world.reset();
   }
-  registration_.initialised.run(process, world, row.rank);
+  registration_.initialised.run(process, world, row.rank,
+                                wire::thread_level_name(row.thread_level));
   definitions_.put(process, WorldId{static_cast<std::uint32_t>(world)}, row.rank, row.definitions);
 }
 

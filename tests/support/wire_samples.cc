@@ -289,6 +289,17 @@ Registration sample_registration_of_processors() {
   return registration;
 }
 
+Registration sample_registration_of_threads() {
+  Registration registration = sample_registration();
+  ProcessRow& process = registration.processes.back();
+  process.thread_level = 4;
+  process.definitions.threads = {{ThreadIndex{0}, 4711, 123'456'789'012},
+                                 {ThreadIndex{63}, 0xffffffff, 0}};
+  process.definitions.record_costs = {{RecordShape::kCounted, 1'250},
+                                      {RecordShape::kPart, 0xffffffff}};
+  return registration;
+}
+
 Registration sample_registration_of_services() {
   return {"node12",
           {},

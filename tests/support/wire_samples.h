@@ -27,6 +27,7 @@ std::vector<NamedMessage> sample_messages();
 Registration sample_registration();
 Registration sample_registration_of_definitions();
 Registration sample_registration_of_processors();
+Registration sample_registration_of_threads();
 Registration sample_registration_of_services();
 SeriesSample sample_series();
 Tombstone sample_tombstone();

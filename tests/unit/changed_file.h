@@ -26,6 +26,14 @@ inline std::string back_to(int version) {
     const char* taken_back;
   };
   constexpr Step kSteps[] = {
+      {24,
+       "DROP VIEW rank; DROP VIEW thread; DROP VIEW record_cost; DROP VIEW capture_cost;"
+       "DROP TABLE process_thread; DROP TABLE process_record_cost;"
+       "ALTER TABLE process DROP COLUMN thread_level;"
+       "CREATE VIEW rank AS SELECT p.world, p.rank, h.name AS host, p.pid, p.program,"
+       " p.mpi_library, p.leaf, p.lane, p.first_ns, p.last_ns, p.ended, p.clock, p.since_ns,"
+       " p.until_ns, p.threads, p.processors"
+       " FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL;"},
       {23, "DROP TABLE callsite;"},
       {22, "ALTER TABLE process RENAME COLUMN lost_parts TO lost_requests;"},
       {21,

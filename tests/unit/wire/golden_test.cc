@@ -68,6 +68,10 @@ TEST(Golden, EveryPayloadIsReadAsItWasMeant) {
   ASSERT_TRUE(processors) << processors.error().message;
   EXPECT_EQ(*processors, testing::sample_registration_of_processors());
 
+  const auto threads = decode_registration(golden("registration_of_threads"));
+  ASSERT_TRUE(threads) << threads.error().message;
+  EXPECT_EQ(*threads, testing::sample_registration_of_threads());
+
   const auto series = decode_series(golden("series"));
   ASSERT_TRUE(series) << series.error().message;
   EXPECT_EQ(encode(*series), encode(testing::sample_series()));
@@ -118,6 +122,7 @@ bool write_golden(const std::filesystem::path& folder) {
   good =
       write("registration_of_definitions", encode(testing::sample_registration_of_definitions())) &&
       write("registration_of_processors", encode(testing::sample_registration_of_processors())) &&
+      write("registration_of_threads", encode(testing::sample_registration_of_threads())) &&
       write("registration_of_services", encode(testing::sample_registration_of_services())) && good;
   good = write("series", encode(testing::sample_series())) && good;
   good = write("tombstone", encode(testing::sample_tombstone())) && good;

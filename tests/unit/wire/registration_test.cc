@@ -82,7 +82,7 @@ TEST(Registration, RefusesDefinitionsOfAProcessWithoutAWorld) {
         row.setLane(1);
         row.initDefinitions().initMembers(1);
       },
-      "a process without a world has definitions of communicators");
+      "a process without a world has definitions other than call sites");
 }
 
 TEST(Registration, CarriesTheCallSitesOfAProcessWithoutAWorld) {
@@ -174,6 +174,27 @@ TEST(FunctionClass, HasANameForEachNumberOfTheCaptureLibrary) {
   EXPECT_EQ(name(FunctionClass::kFile), "file");
   EXPECT_EQ(name(FunctionClass::kEnvironment), "environment");
   EXPECT_EQ(name(FunctionClass::kTool), "tool");
+}
+
+TEST(RecordShape, HasANameForEachNumberOfTheCaptureLibrary) {
+  const auto name = [](capture::RecordShape shape) {
+    return std::string(record_shape_name(RecordShape{static_cast<std::uint8_t>(raw(shape))}));
+  };
+  EXPECT_EQ(name(capture::RecordShape::kCounted), "counted");
+  EXPECT_EQ(name(capture::RecordShape::kCall), "call");
+  EXPECT_EQ(name(capture::RecordShape::kMessage), "message");
+  EXPECT_EQ(name(capture::RecordShape::kStart), "start");
+  EXPECT_EQ(name(capture::RecordShape::kCompletion), "completion");
+  EXPECT_EQ(name(capture::RecordShape::kCollective), "collective");
+  EXPECT_EQ(name(capture::RecordShape::kPart), "part");
+  EXPECT_EQ(record_shape_name(RecordShape{capture::kRecordShapes}), nullptr);
+}
+
+TEST(ThreadLevel, HasMpisNames) {
+  std::string names;
+  for (unsigned level = 0; level < 7; ++level)
+    names += thread_level_name(static_cast<std::uint8_t>(level)) + std::string(" ");
+  EXPECT_EQ(names, " single funneled serialized multiple   ");
 }
 
 TEST(FunctionClass, IsOtherForNumbersOfALaterVersion) {

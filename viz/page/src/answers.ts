@@ -65,6 +65,8 @@ export interface Overview extends OfRun {
   worlds_in_all: number;
   account: Account;
   events: { recorded: number; stored: number; lost: number; ranks: number; complete_ranks: number };
+  /** The rank to which capture has added the largest share of its time. Null: the cost is not known. */
+  capture_cost: { world: number; rank: number; time_ns: number; share: number } | null;
   services: {
     service: string; back_ends: number; complete: number; captured: number; stored: number; lost: number;
     /** Set only for a service without samples. */

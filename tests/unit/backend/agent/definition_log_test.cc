@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "capture/core/ring.h"
@@ -75,7 +76,7 @@ TEST(DefinitionLog, UnknownKindsAndShortPayloadsAreSkipped) {
   for (const DefinitionKind kind :
        {DefinitionKind::kCommunicator, DefinitionKind::kMember, DefinitionKind::kCommunicatorName,
         DefinitionKind::kDimensions, DefinitionKind::kSources, DefinitionKind::kDestinations,
-        DefinitionKind::kMappedFile}) {
+        DefinitionKind::kMappedFile, DefinitionKind::kThread, DefinitionKind::kRecordCost}) {
     log.entry(kind, std::uint16_t{1});
     log.add(DefinitionHead{kind, 0, 0});
   }
@@ -96,6 +97,22 @@ TEST(DefinitionLog, NegativeSizesAndPlacesAreSkipped) {
             capture::CommunicatorDefinition{9, 0, 1, capture::CommunicatorKind::kIntra, 1, -1, 0});
   log.entry(DefinitionKind::kMember, capture::MemberDefinition{5, -1, 0});
   EXPECT_EQ(read_definitions(log.bytes()).definitions, wire::Definitions{});
+}
+
+TEST(DefinitionLog, ThreadsAndCostsThatCannotBeAreSkipped) {
+  Log log;
+  log.entry(DefinitionKind::kThread, capture::ThreadDefinition{capture::kMaxThreads, 5, 6});
+  log.entry(DefinitionKind::kThread, capture::ThreadDefinition{63, 5, ~0ULL});
+  log.entry(DefinitionKind::kRecordCost,
+            capture::RecordCostDefinition{capture::RecordShape{capture::kRecordShapes}, 1});
+  log.entry(DefinitionKind::kRecordCost,
+            capture::RecordCostDefinition{capture::RecordShape::kPart, ~0U});
+  const DefinitionBatch batch = read_definitions(log.bytes());
+  wire::Definitions expected;
+  expected.threads = {{ThreadIndex{63}, 5, std::numeric_limits<Nanos>::max()}};
+  expected.record_costs = {{wire::RecordShape::kPart, ~0U}};
+  EXPECT_EQ(batch.definitions, expected);
+  EXPECT_EQ(batch.read, log.bytes().size());
 }
 
 TEST(DefinitionLog, AMappedFileThatCannotBeIsSkipped) {

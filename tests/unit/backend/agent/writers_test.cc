@@ -163,6 +163,28 @@ TEST_F(WritersTest, ASuccessorReadsOnlyDefinitionsThatAreNotJournalled) {
   EXPECT_EQ(registrations()[1].processes[0].definitions.members[0].group, 8u);
 }
 
+TEST_F(WritersTest, ThreadsHaveTimesOfTheRun) {
+  RegistrationWriter writer({.host = "host"}, packets_, processes_);
+  first_.enter_world(0, 2);
+  const auto define = [&](std::uint32_t os_thread, Nanos since) {
+    first_.define(capture::DefinitionKind::kThread,
+                  capture::ThreadDefinition{3, os_thread, static_cast<std::uint64_t>(since)});
+  };
+  define(41, now_ - kSecond);
+  define(42, now_ + 1000 * kSecond);  // A time that has not come yet cannot be.
+  define(43, 0);                      // Before the run.
+  EXPECT_TRUE(writer.announce(drain()));
+  std::vector<wire::ThreadRow> found;
+  for (const wire::Registration& it : registrations()) {
+    const auto& threads = it.processes[0].definitions.threads;
+    found.insert(found.end(), threads.begin(), threads.end());
+  }
+  EXPECT_EQ(found,
+            (std::vector<wire::ThreadRow>{{ThreadIndex{3}, 41, clock_.to_run(now_ - kSecond)},
+                                          {ThreadIndex{3}, 42, clock_.to_run(now_)},
+                                          {ThreadIndex{3}, 43, 1}}));
+}
+
 TEST_F(WritersTest, DefinitionsThatHadNoRoomAreCounted) {
   enter_world();
   first_.header().definitions.dropped.store(5);

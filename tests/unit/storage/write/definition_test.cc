@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage/stored_run.h"
 
 namespace xylem::storage {
@@ -111,6 +112,51 @@ TEST_F(DefinitionTest, WorldsAreKeptApart) {
   define(0, other, 2);
   EXPECT_EQ(ask("SELECT world, kind, is_ambiguous FROM communicator WHERE id = 77 ORDER BY world"),
             "0|cartesian|0\n1|intra|0\n");
+}
+
+TEST_F(DefinitionTest, AThreadHasOneRowAndSeveralMayUseOneIndex) {
+  wire::Definitions definitions;
+  definitions.threads = {
+      {ThreadIndex{0}, 100, 0}, {ThreadIndex{1}, 101, 5}, {ThreadIndex{1}, 102, 9}};
+  define(0, definitions);
+  define(0, definitions);
+  EXPECT_EQ(ask("SELECT * FROM thread ORDER BY os_thread"),
+            "0|0|0|100|NULL\n0|0|1|101|5\n0|0|1|102|9\n");
+}
+
+TEST_F(DefinitionTest, ARankHasTheThreadLevelThatMpiHasGranted) {
+  wire::ProcessRow row = process_row(1, 0, 1);
+  put(registration_packet(7, {row}, wave_++));
+  EXPECT_EQ(ask("SELECT thread_level FROM rank"), "NULL\n");
+  row.thread_level = 3;
+  put(registration_packet(7, {row}, wave_++));
+  row.thread_level = 0;  // It is not told again.
+  put(registration_packet(7, {row}, wave_++));
+  EXPECT_EQ(ask("SELECT thread_level FROM rank"), "serialized\n");
+}
+
+TEST_F(DefinitionTest, TheCostOfCaptureIsThatOfTheCallsOfEachShape) {
+  wire::Definitions definitions;
+  definitions.record_costs = {{wire::RecordShape::kCounted, 3'000},
+                              {wire::RecordShape::kCall, 20'500},
+                              {wire::RecordShape::kMessage, 40'000},
+                              {wire::RecordShape::kStart, 60'000},
+                              {wire::RecordShape::kCompletion, 70'000},
+                              {wire::RecordShape::kCollective, 30'000},
+                              {wire::RecordShape{200}, 1}};
+  define(0, definitions);
+  EXPECT_EQ(ask("SELECT count(*), sum(cost_ns) FROM record_cost"), "6|223.5\n");
+  change_file(path_,
+              "INSERT INTO function(id, name, class) VALUES(900, 'MPI_Send', 'point_to_point'),"
+              " (901, 'MPI_Irecv', 'point_to_point'), (902, 'MPI_Waitall', 'completion'),"
+              " (903, 'MPI_Bcast', 'collective'), (904, 'MPI_Comm_rank', 'communicator'),"
+              " (905, 'MPI_Iprobe', 'probe');"
+              "INSERT INTO function_sum(process, function, calls, time_ns, bytes, min_ns, max_ns,"
+              " estimated) SELECT p.id, f.id, f.id - 899, 1, 0, 1, 1, f.id = 905"
+              " FROM process p, function f WHERE f.id >= 900;");
+  EXPECT_EQ(ask("SELECT function, shape, calls, time_ns FROM capture_cost ORDER BY calls"),
+            "MPI_Send|message|1|40\nMPI_Irecv|start|2|120\nMPI_Waitall|completion|3|210\n"
+            "MPI_Bcast|collective|4|120\nMPI_Comm_rank|call|5|102.5\nMPI_Iprobe|counted|6|18\n");
 }
 
 TEST_F(DefinitionTest, LostDefinitionsAreALoss) {

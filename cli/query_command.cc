@@ -232,7 +232,8 @@ int print_schema(storage::RunFile& run, std::ostream& out, std::ostream& err) {
   const auto rows = run.rows(
       "SELECT s.type, s.name, group_concat(c.name, ', ') FROM (SELECT type, name FROM sqlite_schema"
       " WHERE type IN ('table', 'view') UNION ALL VALUES('view', 'event'), ('view', 'completion'),"
-      " ('view', 'callsite_total'), ('view', 'message'), ('view', 'collective'),"
+      " ('view', 'callsite_total'), ('view', 'region'), ('view', 'message'), ('view', "
+      "'collective'),"
       " ('view', 'unmatched'), ('view', 'wait_state'), ('view', 'wait_coverage'))"
       " s, pragma_table_info(s.name) c GROUP BY s.type, s.name ORDER BY s.type = 'table', s.name");
   if (!rows) return fail(err, rows.error().message, kExitFailure);

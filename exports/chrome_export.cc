@@ -8,12 +8,15 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "base/saturating.h"
 #include "exports/export_internal.h"
 #include "storage/read/matched_events.h"
+#include "storage/read/region_spans.h"
 
 namespace xylem::exports {
 namespace {
@@ -68,6 +71,20 @@ class ChromeWriter final : public storage::MessageSink {
     if ((event.flags & wire::kEventEstimated) != 0) text_.add(",\"estimated\":true");
     text_.add("}}");
     return text_.end_line();
+  }
+
+  /// A region that a thread has visited. One without an end is open to the right.
+  void write(ProcessIndex process, const storage::RegionSpan& span, std::string_view name) {
+    if (!span.begin_ns) return;
+    newest_call_of(process, span.thread);  // Names the thread.
+    start_event(span.end_ns ? "X" : "B", process);
+    place(span.thread, *span.begin_ns);
+    if (span.end_ns) {
+      const Nanos duration = saturating_subtract(*span.end_ns, *span.begin_ns);
+      text_.add(",\"dur\":").decimal(std::max<Nanos>(0, duration), 3);
+    }
+    text_.add(",\"cat\":\"region\",\"name\":").add(storage::to_json(std::string(name))).add("}");
+    text_.end_line();
   }
 
   void pair(const MessageHalf& send, const MessageHalf& receive) override {
@@ -127,6 +144,39 @@ class ChromeWriter final : public storage::MessageSink {
   std::unordered_map<const std::string*, std::string> quoted_;    // The reader keeps its texts.
 };
 
+std::map<std::uint64_t, std::string> read_region_names(storage::RunFile& run) {
+  std::map<std::uint64_t, std::string> names;
+  // Files before schema 24 have no regions.
+  const auto rows = run.rows("SELECT id, name FROM region_name");
+  if (!rows) return names;
+  for (const auto& row : *rows) {
+    names.emplace(static_cast<std::uint64_t>(storage::integer_of(row[0])),
+                  storage::to_text(row[1]));
+  }
+  return names;
+}
+
+Result<void> write_regions(storage::RunFile& run, ChromeWriter& writer) {
+  const auto names = read_region_names(run);
+  const auto write = [&](ProcessIndex process, const storage::RegionSpan& span) {
+    const auto name = names.find(span.region);
+    writer.write(process, span, name == names.end() ? "region" : std::string_view(name->second));
+  };
+  const auto reader = run.events({.regions = true});
+  if (!reader) return unexpected(reader.error());
+  std::map<ProcessIndex, storage::RegionSpans> spans;
+  EventReader::Item item;
+  while ((*reader)->next(item)) {
+    storage::RegionSpans& of = spans[item.process];
+    of.take(*item.event);
+    for (const storage::RegionSpan& span : of.take_ended()) write(item.process, span);
+  }
+  for (const auto& [process, of] : spans) {
+    for (const storage::RegionSpan& span : of.open()) write(process, span);
+  }
+  return (*reader)->take();
+}
+
 }  // namespace
 
 Result<Exported> write_chrome(storage::RunFile& run, std::ostream& out) {
@@ -143,6 +193,7 @@ Result<Exported> write_chrome(storage::RunFile& run, std::ostream& out) {
   while (events.next(item) && writer.write(item)) {
   }
   if (auto read = (*reader)->take(); !read) return unexpected(read.error());
+  if (auto written = write_regions(run, writer); !written) return unexpected(written.error());
   writer.end();
   return exported;
 }

@@ -349,7 +349,7 @@ CREATE TABLE callsite(
 )sql");
 }
 
-/// Version 24. The threads of a process, and what capture adds to its calls.
+/// Version 24. The threads of a process, its regions, and what capture adds to its calls.
 void add_threads(Connection& file) {
   file.execute(R"sql(
 ALTER TABLE process ADD COLUMN thread_level TEXT;
@@ -359,6 +359,12 @@ CREATE TABLE process_thread(
 CREATE TABLE process_record_cost(
   process INTEGER NOT NULL, shape TEXT NOT NULL, cost_ns REAL NOT NULL,
   PRIMARY KEY(process, shape)) WITHOUT ROWID;
+CREATE TABLE region_name(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE process_region(
+  process INTEGER NOT NULL, region INTEGER NOT NULL, thread INTEGER NOT NULL,
+  visits INTEGER NOT NULL, time_ns INTEGER NOT NULL, max_ns INTEGER NOT NULL,
+  mpi_ns INTEGER NOT NULL, estimated INTEGER NOT NULL,
+  PRIMARY KEY(process, region, thread)) WITHOUT ROWID;
 )sql");
 }
 

@@ -97,6 +97,13 @@ constexpr std::array kViews = {
   SELECT p.world, p.rank, c.shape, c.cost_ns
   FROM process_record_cost c JOIN process p ON p.id = c.process WHERE p.world IS NOT NULL)sql"},
 
+    View{"region_total", R"sql(
+  SELECT p.world, p.rank, coalesce(n.name, 'region ' || s.region) AS region, sum(s.visits) AS visits,
+         sum(s.time_ns) AS time_ns, max(s.max_ns) AS max_ns, sum(s.mpi_ns) AS mpi_ns,
+         max(s.estimated) AS estimated
+  FROM process_region s JOIN process p ON p.id = s.process LEFT JOIN region_name n ON n.id = s.region
+  WHERE p.world IS NOT NULL GROUP BY p.id, s.region)sql"},
+
     // If a function is sampled, most of its calls have no record.
     View{"capture_cost", R"sql(
   SELECT p.world, p.rank, coalesce(f.name, 'function ' || s.function) AS function, c.shape, s.calls,

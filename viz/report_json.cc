@@ -118,6 +118,21 @@ void write_functions(Json& json, const Report& report) {
   });
 }
 
+void write_regions(Json& json, const Report& report) {
+  json.field("regions_in_all", report.regions_in_all);
+  json.array("regions", report.regions, [&](const Report::Region& region) {
+    json.object([&] {
+      json.field("region", region.name);
+      json.field("ranks", region.ranks);
+      json.field("visits", region.visits);
+      json.field("time_ns", region.time_ns);
+      json.field("longest_ns", region.longest_ns);
+      json.field("mpi_ns", region.mpi_ns);
+      json.field("estimated", region.estimated);
+    });
+  });
+}
+
 void write_rank_fields(Json& json, const Report::RankShare& rank) {
   json.field("rank", rank.rank);
   json.field("mpi_ns", rank.mpi_ns);
@@ -315,6 +330,7 @@ void write_report(Json& json, const Report& report) {
   write_capture_cost(json, report);
   write_services(json, report);
   write_functions(json, report);
+  write_regions(json, report);
   write_shares(json, report);
   write_under_way(json, report);
   write_waits(json, report);

@@ -164,6 +164,29 @@ std::string functions(const FunctionTable& functions) {
          more_text(functions.functions_in_all, rows.size());
 }
 
+std::string regions(const Report& report) {
+  if (report.regions.empty()) return "";
+  std::vector<std::vector<Cell>> rows;
+  for (const Report::Region& region : report.regions) {
+    const double share = region.mpi_share();
+    rows.push_back({text(region.name), count(region.ranks), count(region.visits),
+                    time(static_cast<std::uint64_t>(region.time_ns)),
+                    time(static_cast<std::uint64_t>(region.longest_ns)),
+                    percent(share, region.estimated), bar(share)});
+  }
+  return "<h2>Regions, all worlds and ranks</h2>\n" +
+         table("regions",
+               {{"region", "t"},
+                {"ranks"},
+                {"visits"},
+                {"time"},
+                {"longest rank"},
+                {"in MPI"},
+                {"", "w"}},
+               rows) +
+         more_text(report.regions_in_all, rows.size());
+}
+
 std::string call_sites(const Report& report) {
   if (report.call_sites.empty() && report.call_sites_fault.empty()) return "";
   std::string html = "<h2>Call sites, all worlds and ranks</h2>\n";
@@ -482,9 +505,9 @@ std::string make_report_page(const ReportPageValues& values) {
          shown(values.overview.report.run.command) + "</title>\n<style>\n" + report_page_style() +
          "</style></head>\n<body><main>\n" + head(values.overview) +
          findings(values.overview.report.findings) + alerts(values.alerts) +
-         functions(values.functions) + call_sites(values.overview.report) + ranks(values) +
-         under_way(values.overview.report) + matrix(values.matrix) + waits(values) + hosts(values) +
-         missing(values.overview.report) +
+         functions(values.functions) + regions(values.overview.report) +
+         call_sites(values.overview.report) + ranks(values) + under_way(values.overview.report) +
+         matrix(values.matrix) + waits(values) + hosts(values) + missing(values.overview.report) +
          "<p class=\"faint\">~ is an estimate: not all calls of that function were timed; all were "
          "counted.</p>\n</main></body></html>\n";
 }

@@ -171,6 +171,25 @@ std::string functions_text(const Report& report) {
   return text;
 }
 
+std::string regions_text(const Report& report) {
+  if (report.regions.empty()) return {};
+  TextColumns columns({{"region", kLeft},
+                       {"ranks", kRight},
+                       {"visits", kRight},
+                       {"total", kRight},
+                       {"longest rank", kRight},
+                       {"in MPI", kRight}});
+  for (const Report::Region& region : report.regions) {
+    columns.add({printable(region.name), count_text(region.ranks), count_text(region.visits),
+                 duration_text(region.time_ns), duration_text(region.longest_ns),
+                 about(region.estimated) + percent_text(region.mpi_share())});
+  }
+  std::string text = "\nRegions, all ranks\n" + columns.text();
+  const std::uint64_t more = report.regions_in_all - report.regions.size();
+  if (more != 0) text += "  and " + plural(more, "region", "regions") + " more\n";
+  return text;
+}
+
 std::string call_sites_text(const Report& report) {
   std::string text = "\nCall sites, all ranks\n";
   if (!report.call_sites_fault.empty()) return text + "  " + report.call_sites_fault + "\n";
@@ -416,6 +435,7 @@ const char* why_no_longer(const storage::CallUnderWay& call) {
 std::string report_text(const Report& report) {
   std::string text = head_text(report) + findings_text(report) + account_text(report);
   if (!report.functions.empty()) text += functions_text(report);
+  text += regions_text(report);
   if (!report.call_sites.empty() || !report.call_sites_fault.empty())
     text += call_sites_text(report);
   for (const Report::WorldShare& share : report.shares) text += share_text(share);

@@ -208,6 +208,8 @@ const char* event_kind_name(const Event& event) {
     case kKindCompletion:
       if ((event.flags & kEventBlock) != 0) return "block";
       return (event.flags & kEventPosts) != 0 ? "start" : "completion";
+    case kKindRegion:
+      return "region";
     default:
       return "other";
   }

@@ -39,7 +39,7 @@ constexpr CommId kCommWorld{0};
 constexpr CommId kCommSelf{1};
 
 /// A stored event. It has the fields of a capture::Record, but its times count from the run's
-/// start. `kind` is kKindMpi or kKindCompletion.
+/// start. `kind` is kKindMpi, kKindCompletion or kKindRegion.
 struct Event {
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
@@ -66,6 +66,9 @@ struct Event {
 
 constexpr std::uint8_t kKindMpi = 0;         ///< A call.
 constexpr std::uint8_t kKindCompletion = 1;  ///< A part of a call; see capture::kRecordPart.
+/// The begin (kEventPosts) or the end (kEventCompletes) of a region that the program has named: a
+/// moment. `bytes` is the region, `tag` its depth; see capture::kRecordOfRegion. It is no call.
+constexpr std::uint8_t kKindRegion = 2;
 
 /// Flags of an event, the same as in capture::Record. kEventEstimated means that only one of the
 /// `calls` calls was timed. Each call is assumed to have taken the same time.
@@ -93,7 +96,8 @@ constexpr std::uint16_t kEventHasBuffer =
 
 /// The name of an event's kind: "mpi" for a call; "completion" for a request that a call has
 /// completed, and "start" for one that a call has started, if they have an event of their own;
-/// "block" for a block of a collective; "other" for unknown kinds.
+/// "block" for a block of a collective; "region" for the begin or end of a region; "other" for
+/// unknown kinds.
 const char* event_kind_name(const Event& event);
 /// "start" if the event starts the operation of its request, "completion" if it completes it.
 /// Otherwise null.

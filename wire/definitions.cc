@@ -35,7 +35,10 @@ constexpr std::size_t kCallSiteWords = 4;
 constexpr std::size_t kDescribedSiteWords = kCallSiteWords + 16;  // With a path and a build id.
 constexpr std::size_t kThreadWords = 2;
 constexpr std::size_t kRecordCostWords = 1;
-constexpr std::size_t kHeadWords = 20;
+constexpr std::size_t kRegionWords = 2;
+constexpr std::size_t kNamedRegionWords = kRegionWords + 4;
+constexpr std::size_t kRegionSumWords = 6;
+constexpr std::size_t kHeadWords = 24;
 
 CommunicatorRow read(schema::CommunicatorRow::Reader in) {
   CommunicatorRow row;
@@ -79,6 +82,15 @@ ThreadRow read(schema::ThreadRow::Reader in) {
 
 RecordCostRow read(schema::RecordCostRow::Reader in) {
   return {RecordShape{in.getShape()}, in.getPicoseconds()};
+}
+
+RegionRow read(schema::RegionRow::Reader in) { return {in.getRegion(), text(in.getName())}; }
+
+RegionSumRow read(schema::RegionSumRow::Reader in) {
+  return {in.getRegion(),   ThreadIndex{in.getThread()},
+          in.getVisits(),   in.getTimeNs(),
+          in.getMaxNs(),    in.getMpiNs(),
+          in.getEstimated()};
 }
 
 void write(const CommunicatorRow& row, schema::CommunicatorRow::Builder out) {
@@ -133,6 +145,21 @@ void write(const RecordCostRow& row, schema::RecordCostRow::Builder out) {
   out.setPicoseconds(row.picoseconds);
 }
 
+void write(const RegionRow& row, schema::RegionRow::Builder out) {
+  out.setRegion(row.region);
+  out.setName(text(row.name));
+}
+
+void write(const RegionSumRow& row, schema::RegionSumRow::Builder out) {
+  out.setRegion(row.region);
+  out.setThread(raw(row.thread));
+  out.setVisits(row.visits);
+  out.setTimeNs(row.time_ns);
+  out.setMaxNs(row.max_ns);
+  out.setMpiNs(row.mpi_ns);
+  out.setEstimated(row.is_estimated);
+}
+
 template <typename Rows, typename List>
 void write_all(const Rows& rows, List out) {
   unsigned at = 0;
@@ -160,7 +187,9 @@ std::size_t definition_words(const Definitions& definitions) {
          definitions.neighbours.size() * kNeighbourWords +
          definitions.call_sites.size() * kDescribedSiteWords +
          definitions.threads.size() * kThreadWords +
-         definitions.record_costs.size() * kRecordCostWords;
+         definitions.record_costs.size() * kRecordCostWords +
+         definitions.regions.size() * kNamedRegionWords +
+         definitions.region_sums.size() * kRegionSumWords;
 }
 
 void write_definitions(const Definitions& definitions, schema::Definitions::Builder out) {
@@ -172,6 +201,8 @@ void write_definitions(const Definitions& definitions, schema::Definitions::Buil
   write_all(definitions.call_sites, out.initCallSites(count(definitions.call_sites)));
   write_all(definitions.threads, out.initThreads(count(definitions.threads)));
   write_all(definitions.record_costs, out.initRecordCosts(count(definitions.record_costs)));
+  write_all(definitions.regions, out.initRegions(count(definitions.regions)));
+  write_all(definitions.region_sums, out.initRegionSums(count(definitions.region_sums)));
   out.setLost(definitions.lost);
 }
 
@@ -185,6 +216,8 @@ Definitions read_definitions(schema::Definitions::Reader in, std::size_t size) {
   read_all(in.getCallSites(), kCallSiteWords, size, definitions.call_sites);
   read_all(in.getThreads(), kThreadWords, size, definitions.threads);
   read_all(in.getRecordCosts(), kRecordCostWords, size, definitions.record_costs);
+  read_all(in.getRegions(), kRegionWords, size, definitions.regions);
+  read_all(in.getRegionSums(), kRegionSumWords, size, definitions.region_sums);
   definitions.lost = in.getLost();
   return definitions;
 }

@@ -93,6 +93,26 @@ struct ThreadRow {
   bool operator==(const ThreadRow&) const = default;
 };
 
+/// A region that the program has named.
+struct RegionRow {
+  std::uint64_t region = 0;  ///< Identity: a hash of 48 bits, the same in all processes.
+  std::string name;
+  bool operator==(const RegionRow&) const = default;
+};
+
+/// The sums of a thread's visits of a region so far. Later rows replace earlier ones; all sums only
+/// grow.
+struct RegionSumRow {
+  std::uint64_t region = 0;
+  ThreadIndex thread{};
+  std::uint64_t visits = 0;   ///< With those that have not ended.
+  std::uint64_t time_ns = 0;  ///< With the regions and calls inside.
+  std::uint64_t max_ns = 0;   ///< The longest visit.
+  std::uint64_t mpi_ns = 0;   ///< Time in MPI inside the region, at most `time_ns`.
+  bool is_estimated = false;  ///< `mpi_ns` includes estimates.
+  bool operator==(const RegionSumRow&) const = default;
+};
+
 /// The numbers are the same as in capture::RecordShape.
 enum class RecordShape : std::uint8_t {
   kCounted = 0,
@@ -125,6 +145,8 @@ struct Definitions {
   std::vector<CallSiteRow> call_sites;
   std::vector<ThreadRow> threads;
   std::vector<RecordCostRow> record_costs;
+  std::vector<RegionRow> regions;
+  std::vector<RegionSumRow> region_sums;
   /// Number of definitions so far that had no room in the process's log, or could not be read.
   std::uint64_t lost = 0;
 

@@ -363,6 +363,23 @@ struct Definitions {
   callSites @6 :List(CallSiteRow);
   threads @7 :List(ThreadRow);
   recordCosts @8 :List(RecordCostRow);
+  regions @9 :List(RegionRow);
+  regionSums @10 :List(RegionSumRow);
+}
+
+struct RegionRow {
+  region @0 :UInt64;             # a hash of the name
+  name @1 :Text;
+}
+
+struct RegionSumRow {
+  region @0 :UInt64;
+  thread @1 :UInt32;
+  estimated @2 :Bool;            # mpiNs includes estimates
+  visits @3 :UInt64;
+  timeNs @4 :UInt64;
+  maxNs @5 :UInt64;
+  mpiNs @6 :UInt64;
 }
 
 struct ThreadRow {

@@ -19,6 +19,7 @@ Collector::Collector(CollectorOptions options, Journal& journal)
       packets_(journal, options_.full_pause),
       records_(options_.clock, options_.read_pair, tick_clock_of(journal.clock_memo())),
       registrations_(options_.registrations, packets_, processes_),
+      regions_(registrations_, records_, processes_),
       silence_(processes_, options_.is_stopped),
       windows_(packets_, records_, silence_, processes_, options_.window_bytes),
       chunks_(packets_, records_, registrations_, processes_, options_.chunk_age),
@@ -113,8 +114,8 @@ DrainOutcome Collector::work(Nanos now, bool everything) {
 
 // False: the journal is full.
 bool Collector::write_all(Drain& drain) {
-  if (!registrations_.announce(drain) || !windows_.drain(drain) || !chunks_.drain(drain) ||
-      !losses_.drain(drain)) {
+  if (!registrations_.announce(drain) || !regions_.drain(drain) || !windows_.drain(drain) ||
+      !chunks_.drain(drain) || !losses_.drain(drain)) {
     return false;
   }
   for (;;) {

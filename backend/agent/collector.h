@@ -30,6 +30,7 @@
 #include "backend/agent/loss_writer.h"
 #include "backend/agent/packet_writer.h"
 #include "backend/agent/record_reader.h"
+#include "backend/agent/region_writer.h"
 #include "backend/agent/registration_writer.h"
 #include "backend/agent/segment.h"
 #include "backend/agent/silence.h"
@@ -183,6 +184,7 @@ class Collector {
   PacketWriter packets_;
   RecordReader records_;
   RegistrationWriter registrations_;
+  RegionWriter regions_;
   SilenceWatch silence_;
   WindowWriter windows_;
   ChunkWriter chunks_;

@@ -23,6 +23,14 @@ std::optional<Fixed> fixed_part(std::span<const std::byte> payload) {
   return fixed;
 }
 
+std::string printable(std::string_view text) {
+  std::string name(text);
+  for (char& c : name) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return name;
+}
+
 void read_communicator(std::span<const std::byte> payload, wire::Definitions& into) {
   const auto from = fixed_part<capture::CommunicatorDefinition>(payload);
   if (!from || from->size < 0 || from->second_size < 0) return;
@@ -47,11 +55,8 @@ void read_name(std::span<const std::byte> payload, wire::Definitions& into) {
   const auto from = fixed_part<capture::CommunicatorText>(payload);
   if (!from) return;
   const auto text = payload.subspan(sizeof *from);
-  std::string name(reinterpret_cast<const char*>(text.data()), text.size());
-  for (char& c : name) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  into.names.push_back({CommId{from->comm}, std::move(name)});
+  into.names.push_back(
+      {CommId{from->comm}, printable({reinterpret_cast<const char*>(text.data()), text.size()})});
 }
 
 // Calls `take(head, position, element)` for each element of a list.
@@ -95,6 +100,14 @@ void read_thread(std::span<const std::byte> payload, wire::Definitions& into) {
   into.threads.push_back({ThreadIndex{from->ring}, from->os_thread, since});
 }
 
+void read_region(std::span<const std::byte> payload, wire::Definitions& into) {
+  const auto from = fixed_part<capture::RegionDefinition>(payload);
+  if (!from) return;
+  const auto text = payload.subspan(sizeof *from);
+  into.regions.push_back(
+      {from->region, printable({reinterpret_cast<const char*>(text.data()), text.size()})});
+}
+
 void read_record_cost(std::span<const std::byte> payload, wire::Definitions& into) {
   const auto from = fixed_part<capture::RecordCostDefinition>(payload);
   if (!from || raw(from->shape) >= capture::kRecordShapes) return;
@@ -124,6 +137,8 @@ void read_entry(DefinitionKind kind, std::span<const std::byte> payload, Definit
       return read_mapped_file(payload, batch);
     case DefinitionKind::kThread:
       return read_thread(payload, into);
+    case DefinitionKind::kRegion:
+      return read_region(payload, into);
     case DefinitionKind::kRecordCost:
       return read_record_cost(payload, into);
   }

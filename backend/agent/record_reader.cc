@@ -54,6 +54,17 @@ Nanos RecordReader::look_time(const WatchedProcess& process, Drain& drain) const
   return *known;
 }
 
+Nanos RecordReader::monotonic_of(const WatchedProcess& process, std::uint64_t time) const {
+  return record_time(ticks_, process.segment.clock(), time);
+}
+
+std::uint64_t RecordReader::duration_of(const WatchedProcess& process, std::uint64_t ticks) const {
+  if (!uses_ticks(process)) return ticks;
+  const double ns = static_cast<double>(ticks) * ticks_.older_ns_per_tick();
+  constexpr double kLimit = 0x1p63;
+  return ns < kLimit ? static_cast<std::uint64_t>(ns) : std::uint64_t{1} << 63;
+}
+
 RunTimes RecordReader::times_of(const WatchedProcess& process, const Drain& drain) const {
   return {TickReader(ticks_, process.segment.clock()), LineReader(drain.clock.line()),
           drain.everything ? drain.read_at : drain.read_at + kAhead};

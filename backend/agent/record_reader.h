@@ -69,6 +69,11 @@ class RecordReader {
   /// A processor may delay a thread's stores for a moment, but not for longer than this.
   static constexpr Nanos kSettled = 10 * kMicrosecond;
 
+  /// A time of the process's clock on the monotonic clock.
+  Nanos monotonic_of(const WatchedProcess& process, std::uint64_t time) const;
+  /// A sum of durations of the process's clock, in nanoseconds.
+  std::uint64_t duration_of(const WatchedProcess& process, std::uint64_t ticks) const;
+
   /// The times of records that were read in this drain.
   RunTimes times_of(const WatchedProcess& process, const Drain& drain) const;
 

@@ -55,6 +55,8 @@ class RegistrationWriter {
   /// has too. Returns false when the journal is full; then call it again before anything that names
   /// these call sites is journalled.
   bool announce_call_sites(WatchedProcess& process, const Drain& drain);
+  /// Journals definitions of a process whose rank is known. Returns false when the journal is full.
+  bool announce(wire::Definitions definitions, const WatchedProcess& process, const Drain& drain);
   /// Whether definitions fill less than a quarter of the journal.
   bool has_room_for_definitions();
 
@@ -64,7 +66,6 @@ class RegistrationWriter {
  private:
   bool announce(WatchedProcess& process, const Drain& drain);
   bool announce_definitions(WatchedProcess& process, const Drain& drain);
-  bool announce(wire::Definitions definitions, const WatchedProcess& process, const Drain& drain);
   void add_processor(wire::Registration& registration) const;
   wire::Registration registration_of(const WatchedProcess& process) const;
   bool write(const wire::Registration& registration, const Drain& drain);

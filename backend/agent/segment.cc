@@ -8,7 +8,10 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <limits>
+#include <map>
 #include <new>
+#include <utility>
 
 #include "base/log.h"
 
@@ -61,6 +64,50 @@ Result<void> check_header(const SegmentHeader& header, std::uint64_t file_bytes)
 }
 
 std::uint32_t within(FunctionId function) { return raw(function) & (kMaxFunctions - 1); }
+
+// Adds a visit that has not ended to the region's sums. The process is not trusted.
+void add_visit(const capture::OpenRegion& open, const ThreadRing& ring, std::uint64_t mpi_ticks,
+               std::map<std::uint64_t, SegmentRegion>& regions) {
+  const std::uint64_t at = open.sum.load(std::memory_order_acquire);
+  const std::uint64_t begin = open.begin_ns.load(std::memory_order_acquire);
+  if (begin == 0 || begin > static_cast<std::uint64_t>(std::numeric_limits<Nanos>::max()) ||
+      at >= capture::kMaxRegions)
+    return;
+  SegmentRegion& region = regions[ring.regions.sums[at].region.load(std::memory_order_acquire)];
+  ++region.visits;
+  region.mpi_ticks += mpi_ticks - open.mpi_ticks.load(std::memory_order_acquire);
+  region.is_estimated |= open.mpi_estimates.load(std::memory_order_acquire) !=
+                         ring.regions.mpi_estimates.load(std::memory_order_acquire);
+  region.open_since.push_back(static_cast<Nanos>(begin));
+}
+
+SegmentRegions copy_regions(const ThreadRing& ring) {
+  SegmentRegions found;
+  const capture::RegionTable& table = ring.regions;
+  const std::uint64_t mpi_ticks = ring.mpi_ticks.load(std::memory_order_acquire);
+  found.mpi_until = ring.mpi_until.load(std::memory_order_acquire);
+  std::map<std::uint64_t, SegmentRegion> regions;
+  for (const capture::RegionSum& sum : table.sums) {
+    const std::uint64_t region = sum.region.load(std::memory_order_acquire);
+    if (region == 0) continue;
+    SegmentRegion& into = regions[region];
+    into.visits = sum.visits.load(std::memory_order_acquire);
+    into.time_ns = sum.time_ns.load(std::memory_order_acquire);
+    into.max_ns = sum.max_ns.load(std::memory_order_acquire);
+    into.mpi_ticks = sum.mpi_ticks.load(std::memory_order_acquire);
+    into.is_estimated = sum.estimated.load(std::memory_order_acquire) != 0;
+  }
+  if (regions.empty()) return found;
+  const std::uint64_t depth = std::min<std::uint64_t>(table.depth.load(std::memory_order_acquire),
+                                                      capture::kMaxRegionDepth);
+  for (std::uint64_t i = 0; i < depth; ++i) add_visit(table.open[i], ring, mpi_ticks, regions);
+  add_visit(table.level, ring, mpi_ticks, regions);
+  for (auto& [region, sums] : regions) {
+    sums.region = region;
+    found.all.push_back(std::move(sums));
+  }
+  return found;
+}
 
 }  // namespace
 
@@ -307,6 +354,21 @@ std::optional<OpenCall> Segment::under_way(std::uint32_t ring) const noexcept {
     call.peer = std::max(capture::peer_of(where), capture::kNoPeer);
     call.comm = CommId{capture::comm_of(where)};
     return call;
+  }
+  return std::nullopt;
+}
+
+std::optional<SegmentRegions> Segment::regions(std::uint32_t ring) const {
+  constexpr int kTries = 4;
+  const capture::RegionTable& table = ring_at(ring).regions;
+  for (int i = 0; i < kTries; ++i) {
+    const std::uint64_t version = table.version.load(std::memory_order_acquire);
+    SegmentRegions found = copy_regions(ring_at(ring));
+    std::atomic_thread_fence(std::memory_order_acquire);
+    const bool is_whole =
+        version % 2 == 0 && table.version.load(std::memory_order_relaxed) == version;
+    // A process that was killed in a change leaves an odd version.
+    if (is_whole || !ends_.empty()) return found;
   }
   return std::nullopt;
 }

@@ -48,6 +48,23 @@ struct OpenCall {
   bool operator==(const OpenCall&) const = default;
 };
 
+/// A region that a thread has named (RegionTable in capture/core/ring.h).
+struct SegmentRegion {
+  std::uint64_t region = 0;
+  std::uint64_t visits = 0;   ///< With those that have not ended.
+  std::uint64_t time_ns = 0;  ///< Of the visits that have ended. The same holds for `max_ns`.
+  std::uint64_t max_ns = 0;
+  std::uint64_t mpi_ticks = 0;    ///< Of all visits, with the calls that have returned.
+  bool is_estimated = false;      ///< `mpi_ticks` includes estimates.
+  std::vector<Nanos> open_since;  ///< Begins of the visits that have not ended, monotonic.
+};
+
+struct SegmentRegions {
+  std::vector<SegmentRegion> all;
+  /// End of the last call that the sums include, in ticks.
+  std::uint64_t mpi_until = 0;
+};
+
 /// A mapped segment. Not thread-safe. The process may have ended. The records of a ring are mapped
 /// when they are first needed; this needs no descriptor.
 class Segment {
@@ -116,6 +133,8 @@ class Segment {
   /// the thread's calls change too quickly to be read; then none of them has lasted a microsecond.
   /// A sampled call that is not timed is not seen.
   std::optional<OpenCall> under_way(std::uint32_t ring) const noexcept;
+  /// The regions of a ring's threads. nullopt if they change too quickly to be read.
+  std::optional<SegmentRegions> regions(std::uint32_t ring) const;
   /// Ignores all records that are written from now on. Call it when the process has ended or the
   /// run is over.
   void freeze();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "backend/agent/call_sites.h"
@@ -14,6 +15,7 @@
 #include "backend/leaf/thread_order.h"
 #include "base/clock.h"
 #include "base/ids.h"
+#include "wire/definitions.h"
 #include "wire/profile.h"
 
 namespace xylem::backend {
@@ -118,6 +120,11 @@ struct WatchedProcess {
   bool announced_functions = false;
   std::uint64_t unreadable_definitions = 0;  ///< Times that the log of definitions was damaged.
   std::uint64_t told_lost_definitions = 0;   ///< Lost definitions that were announced.
+
+  // RegionWriter.
+  Nanos regions_told_at = 0;  ///< Monotonic.
+  /// What was announced last, by ring and region.
+  std::map<std::pair<std::uint32_t, std::uint64_t>, wire::RegionSumRow> told_regions;
 
   // RegistrationWriter and ChunkWriter.
   CallSites call_sites;

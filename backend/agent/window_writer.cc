@@ -187,7 +187,7 @@ std::optional<WindowWriter::OpenUntil> WindowWriter::next_recorded(WatchedProces
                                                                    Drain& drain) {
   const std::span<const TimedRecord> batch = read_batch(process, ring, RecordReader::kBatch, drain);
   for (const TimedRecord& timed : batch) {
-    if (capture::is_part(timed.record)) continue;
+    if (capture::is_part(timed.record) || timed.record.kind != capture::kRecordOfMpi) continue;
     const FunctionId function{
         std::min<std::uint16_t>(timed.record.function, std::uint16_t{capture::kMaxFunctions - 1})};
     return OpenUntil{{ThreadIndex{ring}, function, timed.begin_ns, timed.record.peer, timed.comm()},

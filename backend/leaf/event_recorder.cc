@@ -59,7 +59,7 @@ TimedRecord record_of(const SourceCall& event) {
   timed.record.peer = event.peer ? static_cast<std::int32_t>(raw(*event.peer)) : capture::kNoPeer;
   timed.record.tag = event.tag;
   timed.record.calls = 1;
-  timed.record.function = raw(event.function);
+  timed.record.function = raw(event.function) & (capture::kMaxFunctions - 1);
   timed.record.flags = flags_of(event.direction);
   timed.record.cpu = capture::kNoCpu;
   capture::set_result(timed.record, event.result);

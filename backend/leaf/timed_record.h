@@ -51,7 +51,7 @@ inline wire::Event event_of(const capture::Record& from, Nanos begin_ns, Nanos e
   event.function = FunctionId{static_cast<std::uint16_t>(from.function)};
   event.flags = static_cast<std::uint16_t>(from.flags & ~kNotStored);
   event.cpu = from.cpu;
-  event.kind = is_part ? wire::kKindCompletion : wire::kKindMpi;
+  event.kind = is_part ? wire::kKindCompletion : static_cast<std::uint8_t>(from.kind);
   const bool reduces = is_collective && from.tag != capture::kNoTag;
   event.operation = reduces ? static_cast<std::uint8_t>(from.tag) : wire::kNoOperation;
   return event;

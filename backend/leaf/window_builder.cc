@@ -86,6 +86,10 @@ std::size_t WindowBuilder::add(Lane lane, std::span<const TimedRecord> records, 
       if (is_full()) break;
       earlier = earlier_.size();
     }
+    if (records[at].record.kind != capture::kRecordOfMpi) {
+      ++at;  // A region has sums of its own.
+      continue;
+    }
     if (!is_part(records[at].record)) {
       add_one(of, lane, records[at], 1);
       ++at;

@@ -49,6 +49,7 @@ enum class DefinitionKind : std::uint16_t {
   kMappedFile = 7,    ///< MappedFile, then the path without a zero
   kThread = 8,        ///< ThreadDefinition
   kRecordCost = 9,    ///< RecordCostDefinition
+  kRegion = 10,       ///< RegionDefinition, then the name without a zero
 };
 
 struct DefinitionHead {
@@ -130,6 +131,11 @@ struct ThreadDefinition {
   std::uint64_t since_monotonic;  ///< CLOCK_MONOTONIC in ns when it took the ring.
 };
 static_assert(sizeof(ThreadDefinition) == 16);
+
+/// A region that a program has named, see RegionTable in ring.h.
+struct RegionDefinition {
+  std::uint64_t region;
+};
 
 /// Shapes of calls, by what the library does for a call besides making it.
 enum class RecordShape : std::uint32_t {

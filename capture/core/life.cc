@@ -16,6 +16,7 @@
 #include "capture/core/mappings_internal.h"
 #include "capture/core/process_internal.h"
 #include "capture/core/record_costs_internal.h"
+#include "capture/core/regions_internal.h"
 #include "capture/core/request_table_internal.h"
 #include "capture/core/run_key_internal.h"
 #include "capture/core/say_internal.h"
@@ -40,7 +41,10 @@ void give_ring_back(void* thread) {
   if (thread_state.thread == thread) thread_state.thread = nullptr;
   auto* ended = static_cast<Thread*>(thread);
   // The thread may have ended inside a call. A child of fork() shares the ring, but not the call.
-  if (is_gate_open()) ended->ring->under_way.begin.store(0, std::memory_order_release);
+  if (is_gate_open()) {
+    ended->ring->under_way.begin.store(0, std::memory_order_release);
+    end_regions(*ended);
+  }
   ended->taken.store(0, std::memory_order_release);
 }
 

@@ -4,6 +4,7 @@
 #include "capture/core/beginning_internal.h"
 #include "capture/core/life_internal.h"
 #include "capture/core/process_internal.h"
+#include "capture/core/regions_internal.h"
 #include "capture/core/wrapper_internal.h"
 
 namespace xylem::capture {
@@ -55,9 +56,12 @@ Word open_session(bool by_profiling_name, Word info, Word handler, Word session)
       by_profiling_name, kMPI_Session_init, [] { note_session(); }, info, handler, session);
 }
 
-Word control(bool by_profiling_name, Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
+Word control(bool by_profiling_name, const void* site, Word level, Word a1, Word a2, Word a3,
+             Word a4, Word a5) {
   return record(
-      by_profiling_name, kMPI_Pcontrol, [] {}, level, a1, a2, a3, a4, a5);
+      by_profiling_name, kMPI_Pcontrol,
+      [level, site] { enter_level(static_cast<std::int32_t>(level), site); }, level, a1, a2, a3, a4,
+      a5);
 }
 
 }  // namespace
@@ -92,8 +96,8 @@ XYLEM_WRAPPER Word PMPI_Session_init(Word info, Word handler, Word session) {
 // MPI_Pcontrol is variadic: arguments in registers are passed on in registers. It is a request to a
 // profiler, which MPI libraries ignore. Floating-point arguments are not passed on.
 XYLEM_WRAPPER Word MPI_Pcontrol(Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
-  return control(false, level, a1, a2, a3, a4, a5);
+  return control(false, __builtin_return_address(0), level, a1, a2, a3, a4, a5);
 }
 XYLEM_WRAPPER Word PMPI_Pcontrol(Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
-  return control(true, level, a1, a2, a3, a4, a5);
+  return control(true, __builtin_return_address(0), level, a1, a2, a3, a4, a5);
 }

@@ -101,21 +101,24 @@ constinit Gate first_gate{{&kWaiting}};
 constinit Process process{.gate = &first_gate, .abi = {}};
 constinit thread_local ThreadState thread_state{};
 
-Thread* take_ring(std::uint16_t function) noexcept {
-  if (!has_started(function)) return nullptr;
-  if (thread_state.thread != nullptr) return thread_state.thread;  // Recording early calls took it.
+Thread* take_ring() noexcept {
   Thread* thread = claim_ring();
   if (thread != nullptr && thread->ring == nullptr && !prepare_ring(*thread)) {
     thread->taken.store(0, std::memory_order_release);
     thread = nullptr;
   }
-  if (thread == nullptr) {
-    count_without_ring(function);
-    return nullptr;
-  }
+  if (thread == nullptr) return nullptr;
   thread_state.thread = thread;
   watch_thread_end(thread);
   define_thread(thread->number);
+  return thread;
+}
+
+Thread* take_ring(std::uint16_t function) noexcept {
+  if (!has_started(function)) return nullptr;
+  if (thread_state.thread != nullptr) return thread_state.thread;  // Recording early calls took it.
+  Thread* const thread = take_ring();
+  if (thread == nullptr) count_without_ring(function);
   return thread;
 }
 

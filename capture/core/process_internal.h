@@ -140,7 +140,9 @@ struct ThreadState {
   Thread* thread;
   const void* frame;   ///< Frame of the wrapper in which the thread runs; null if it runs in none.
   const void* caller;  ///< Return address of that wrapper.
-  bool is_starting;    ///< The thread is making the segment and registering.
+  /// Regions that the thread is in and that nobody counts: they began before capture.
+  std::uint32_t uncounted_regions;
+  bool is_starting;  ///< The thread is making the segment and registering.
 };
 
 /// The state that a child of fork() must not inherit. It is on a separate page, which the kernel
@@ -191,6 +193,9 @@ XYLEM_INLINE const void* take_fortran_caller(ThreadState& state, std::uint16_t f
 /// Finds a ring for a thread that has none. Returns null if the call cannot be recorded. In this
 /// case, take_ring() has already counted the call, unless capture is off.
 Thread* take_ring(std::uint16_t function) noexcept;
+
+/// The same for a thread that makes no call: nothing is counted, and capture does not start.
+Thread* take_ring() noexcept;
 
 /// Wakes an agent that sleeps, by one system call, and notes that it is awake. Keeps errno.
 [[gnu::cold]] void wake_agent(SegmentHeader& segment) noexcept;
@@ -450,6 +455,21 @@ XYLEM_INLINE Returned pass_unrecorded(const Call& call, Words... words) noexcept
   return result;
 }
 
+/// Adds the call to the thread's time in MPI.
+XYLEM_INLINE void add_time(const Call& call) noexcept {
+  ThreadRing& ring = *call.thread->ring;
+  std::uint64_t took = call.end - call.begin;
+  if (__builtin_expect(call.calls > 1, 0)) {
+    const std::uint64_t room = call.end - ring.mpi_until.load(std::memory_order_relaxed);
+    took = took > room / call.calls ? room : took * call.calls;
+    std::atomic<std::uint64_t>& estimates = ring.regions.mpi_estimates;
+    estimates.store(estimates.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  ring.mpi_until.store(call.end, std::memory_order_relaxed);
+  ring.mpi_ticks.store(ring.mpi_ticks.load(std::memory_order_relaxed) + took,
+                       std::memory_order_release);
+}
+
 XYLEM_INLINE bool Call::stop(Word returned) noexcept {
   result = static_cast<std::int32_t>(returned);
   // A child of fork() that returns from a call of its parent has its frame and ring, but no gate.
@@ -460,6 +480,7 @@ XYLEM_INLINE bool Call::stop(Word returned) noexcept {
     // Before the time is read, so that a call seen under way ends after it was seen.
     if (is_ours) thread->ring->under_way.begin.store(0, std::memory_order_release);
     end = ticks();
+    if (is_ours) add_time(*this);
   }
   return is_ours;
 }
@@ -491,7 +512,8 @@ XYLEM_INLINE void write_record(const Call& call, const Meaning& meaning, std::ui
   record = Record{.begin = begin,
                   .end = end,
                   .request = meaning.request & kMaxRecordBytes,
-                  .function = call.function,
+                  .function = call.function & (kMaxFunctions - 1),
+                  .kind = kRecordOfMpi,
                   .bytes = within_record(meaning.bytes) & kMaxRecordBytes,
                   .calls = calls & kMaxRecordCalls,
                   .room = room & kMaxRecordBytes,

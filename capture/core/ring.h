@@ -57,10 +57,10 @@
 namespace xylem::capture {
 
 constexpr std::uint64_t kSegmentMagic = 0x31676573'6d6c7978;  // "xylmseg1"
-constexpr std::uint32_t kLayoutVersion = 8;
+constexpr std::uint32_t kLayoutVersion = 9;
 
 /// Limits of the layout. Functions are numbered from 0 in the order of the function table.
-constexpr std::uint32_t kMaxFunctions = 1024;
+constexpr std::uint32_t kMaxFunctions = 1024;  // Fits into Record::function.
 constexpr std::uint32_t kMaxThreads = 64;
 constexpr std::uint32_t kRingBlocks = 64;
 constexpr std::uint32_t kPopulatedBlocks = 4;  ///< Number of blocks whose memory is populated in
@@ -143,6 +143,14 @@ constexpr std::uint64_t kMaxRecordBytes = (std::uint64_t{1} << 48) - 1;
 /// Addresses of code have at most this value on x86-64 and AArch64.
 constexpr std::uint64_t kMaxAddress = (std::uint64_t{1} << 48) - 1;
 
+/// Kinds of records. The numbers are those of wire::Event::kind; number 1 is a part of a call
+/// there.
+constexpr std::uint64_t kRecordOfMpi = 0;  ///< A call, or a part of it.
+/// The begin (kRecordPosts) or the end (kRecordCompletes) of a region: a moment. `calls` is 0,
+/// `bytes` is the region (region_of_name), and `tag` its depth: 0 for the outermost region, -1 for
+/// the level of MPI_Pcontrol. Without a trace there are no such records, because nobody reads them.
+constexpr std::uint64_t kRecordOfRegion = 2;
+
 /// The record of a call. Times are ticks of the segment's clock.
 struct Record {
   std::uint64_t begin;
@@ -150,7 +158,8 @@ struct Record {
   /// The operation that the call started, waited for, tested, cancelled or freed. It has a number
   /// that the process uses once (see request_number). 0 if there is none or it is not known.
   std::uint64_t request : 48;
-  std::uint64_t function : 16;  ///< Index into the function table.
+  std::uint64_t function : 12;  ///< Index into the function table.
+  std::uint64_t kind : 4;       ///< kRecordOfMpi or kRecordOfRegion.
   std::uint64_t bytes : 48;  ///< Payload size: count times type size; for a receive, the received
                              ///< size.
   /// Number of calls that the record represents. It is 0 for a part. It is above 1 if the function
@@ -266,16 +275,70 @@ constexpr std::int32_t peer_of(std::uint64_t where) {
 constexpr std::uint32_t comm_of(std::uint64_t where) { return static_cast<std::uint32_t>(where); }
 constexpr std::uint64_t kNowhere = where_of(kNoPeer, kNoComm);
 
+/// Regions that a program has named (capture/region/region.h). A thread has sums for at most
+/// kMaxRegions names, and counts at most kMaxRegionDepth regions inside each other.
+constexpr std::uint32_t kMaxRegions = 256;
+constexpr std::uint32_t kMaxRegionDepth = 32;
+
+/// The sums over the visits of a region that have ended.
+struct RegionSum {
+  std::atomic<std::uint64_t> region;  ///< Its identity, see region_of_name(); 0: unused.
+  std::atomic<std::uint64_t> visits;
+  std::atomic<std::uint64_t> time_ns;    ///< With the regions and calls inside.
+  std::atomic<std::uint64_t> max_ns;     ///< The longest visit.
+  std::atomic<std::uint64_t> mpi_ticks;  ///< Time in MPI inside, see ThreadRing::mpi_ticks.
+  std::atomic<std::uint64_t> estimated;  ///< 1: `mpi_ticks` includes estimates.
+};
+
+/// A region that the thread is in.
+struct OpenRegion {
+  std::atomic<std::uint64_t> begin_ns;       ///< CLOCK_MONOTONIC.
+  std::atomic<std::uint64_t> mpi_ticks;      ///< ThreadRing::mpi_ticks at its begin.
+  std::atomic<std::uint64_t> mpi_estimates;  ///< RegionTable::mpi_estimates at its begin.
+  /// Index into `sums`; kNoRegionSum: the visit is not counted.
+  std::atomic<std::uint64_t> sum;
+};
+constexpr std::uint64_t kNoRegionSum = ~std::uint64_t{0};
+
+/// Written by the thread. To read it, load `version`, then the rest, then `version` again, each
+/// with acquire. If both values are equal and even, what was read belongs together.
+struct alignas(64) RegionTable {
+  std::atomic<std::uint64_t> version;
+  std::atomic<std::uint64_t> depth;    ///< Regions that the thread is in; may be above the maximum.
+  std::atomic<std::uint64_t> dropped;  ///< Visits that were not counted, because there was no room.
+  std::atomic<std::uint64_t> mpi_estimates;  ///< Records whose time was estimated so far.
+  OpenRegion level;                          ///< The level of MPI_Pcontrol; `begin_ns` 0: level 1.
+  OpenRegion open[kMaxRegionDepth];          ///< The first `depth`, outermost first.
+  RegionSum sums[kMaxRegions];               ///< A hash table: see place_of_region().
+};
+/// The first place to look for a region; the next ones follow, up to an unused one.
+constexpr std::uint32_t place_of_region(std::uint64_t region) {
+  return static_cast<std::uint32_t>(region % kMaxRegions);
+}
+/// The identity of a region: 48 bits of FNV-1a of its name, or 1 instead of 0. The same in all
+/// processes.
+constexpr std::uint64_t region_of_name(const char* name, std::size_t bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (std::size_t i = 0; i < bytes; ++i)
+    hash = (hash ^ static_cast<unsigned char>(name[i])) * 0x100000001b3u;
+  hash &= kMaxRecordBytes;
+  return hash == 0 ? 1 : hash;
+}
+/// A longer name is cut.
+constexpr std::size_t kMaxRegionName = 200;
+
 struct alignas(64) ThreadRing {
   // Written by the thread.
   std::atomic<std::uint64_t> head;   ///< Records published so far.
   std::atomic<std::uint32_t> used;   ///< 1 after a thread has taken this ring for the first time.
                                      ///< Later threads may reuse the ring.
   std::atomic<std::uint32_t> limit;  ///< Number of slots, a power of two; set before `used`.
-  // Counts of records that were dropped because the ring was full.
-  std::atomic<std::uint64_t> lost_messages;       ///< Dropped records with kRecordSend.
-  std::atomic<std::uint64_t> lost_message_bytes;  ///< Payload of these records.
-  std::atomic<std::uint64_t> lost_receives;       ///< Dropped records with kRecordReceive.
+  /// Time of the thread's recorded calls so far. The calls that sampling leaves out take as long as
+  /// the next one that is timed, but no longer than the time since `mpi_until`.
+  std::atomic<std::uint64_t> mpi_ticks;
+  /// End of the last timed call, in ticks. Stored before `mpi_ticks`.
+  std::atomic<std::uint64_t> mpi_until;
+  std::uint64_t reserved;
   CallUnderWay under_way;
 
   // Written by the agent; on a separate cache line.
@@ -302,8 +365,13 @@ struct alignas(64) ThreadRing {
   alignas(64) std::atomic<std::uint64_t> calls[kMaxFunctions];
   std::atomic<std::uint64_t> lost[kMaxFunctions];
   std::atomic<std::uint64_t> inner_calls[kMaxFunctions];
+  // Counts of records that were dropped because the ring was full.
+  std::atomic<std::uint64_t> lost_messages;       ///< Dropped records with kRecordSend.
+  std::atomic<std::uint64_t> lost_message_bytes;  ///< Payload of these records.
+  std::atomic<std::uint64_t> lost_receives;       ///< Dropped records with kRecordReceive.
   /// Dropped parts that stand for no payload of a message.
   std::atomic<std::uint64_t> lost_parts;
+  RegionTable regions;
 
   // Written by the agent: the last call that was counted while it was under way. Its begin in
   // ticks, and the time of the run that these ticks were converted to. Ticks 0: there was none.

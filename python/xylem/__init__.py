@@ -32,7 +32,7 @@ __all__ = ["Error", "Row", "Rows", "Run", "open"]
 APPLICATION_ID = 0x78796C6D  # "xylm", in the header of each run's file.
 SCHEMA = 24  # The newest schema that this package knows.
 # The tables that libxylem-sqlite.so computes from the events in the file.
-DECODED = ("event", "completion", "callsite_total", "message", "collective", "unmatched", "wait_state", "wait_coverage")
+DECODED = ("event", "completion", "callsite_total", "region", "message", "collective", "unmatched", "wait_state", "wait_coverage")
 ROWS_AT_ONCE = 65536
 CREATION_PATIENCE_S = 1.0  # A run's file is made within milliseconds.
 

@@ -323,7 +323,7 @@ Nanos EventReader::horizon(ProcessIndex process) const {
 // ---- the interface ----
 
 EventReader::EventReader(Connection& connection, const EventQuery& query)
-    : state_(std::make_unique<State>(connection, query)) {
+    : wants_regions_(query.regions), state_(std::make_unique<State>(connection, query)) {
   state_->functions.refresh(connection);
   state_->read_processes();
 }

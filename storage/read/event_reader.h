@@ -62,6 +62,8 @@ struct EventQuery {
   Nanos begin_ns = std::numeric_limits<Nanos>::min(), end_ns = std::numeric_limits<Nanos>::max();
   /// Leaves out processes that never registered as a rank.
   bool only_ranks = false;
+  /// Only the begins and ends of regions, which are left out otherwise.
+  bool regions = false;
   /// If not null, only events for which it returns true. To filter here is cheaper than after the
   /// merge.
   bool (*takes)(const wire::Event& event, CallRole role) = nullptr;
@@ -111,10 +113,12 @@ class EventReader {
 
   /// The next event. Returns false at the end and on a failure.
   bool next(Item& item) {
-    if ((at_ == end_ || at_->begin_ns >= limit_ns_) && !advance()) return false;
-    const std::size_t id = raw(at_->function);
-    item = {process_, id < table_.size() ? table_[id] : FunctionIndex{}, at_};
-    ++at_;
+    do {
+      if ((at_ == end_ || at_->begin_ns >= limit_ns_) && !advance()) return false;
+      const std::size_t id = raw(at_->function);
+      item = {process_, id < table_.size() ? table_[id] : FunctionIndex{}, at_};
+      ++at_;
+    } while ((item.event->kind == wire::kKindRegion) != wants_regions_);
     return true;
   }
 
@@ -138,6 +142,7 @@ class EventReader {
   const wire::Event* end_ = nullptr;
   Nanos limit_ns_ = 0;
   ProcessIndex process_{};
+  bool wants_regions_ = false;
   std::span<const FunctionIndex> table_;  // By FunctionId, of this process.
   std::unique_ptr<State> state_;
 };

@@ -194,6 +194,7 @@ int Cursor::advance() {
 }
 
 bool Cursor::wanted(const wire::Event& event) {
+  if (event.kind == wire::kKindRegion) return false;  // The table `region` has them.
   const bool is_part = event.kind == wire::kKindCompletion;
   const bool completes = (event.flags & wire::kEventCompletes) != 0;
   if (table_.module.completions ? !is_part && !completes : is_part) return false;

@@ -114,6 +114,20 @@ std::optional<Report::CaptureCost> read_capture_cost(Inquiry& inquiry) {
   return std::nullopt;
 }
 
+void read_regions(Inquiry& inquiry, std::size_t max_rows, Report& report) {
+  if (!inquiry.has_table("process_region")) return;
+  report.regions_in_all =
+      count_of(inquiry.ask_one("SELECT count(DISTINCT region) FROM region_total", 1)[0]);
+  for (const auto& row : inquiry.ask(
+           "SELECT region, count(*), sum(visits), sum(time_ns) AS time, max(time_ns), sum(mpi_ns),"
+           " max(estimated) FROM region_total GROUP BY region ORDER BY time DESC, region" +
+           limit(max_rows))) {
+    report.regions.push_back({text_of(row[0]), count_of(row[1]), count_of(row[2]),
+                              integer_of(row[3]), integer_of(row[4]), integer_of(row[5]),
+                              integer_of(row[6]) != 0});
+  }
+}
+
 void read_functions(Inquiry& inquiry, std::size_t max_rows, Report& report) {
   const auto sums = inquiry.ask_one(
       "SELECT sum(time_ns), count(DISTINCT function), max(estimated)"
@@ -351,6 +365,10 @@ void read_notices(Inquiry& inquiry, std::size_t max_rows, Report& report) {
 
 }  // namespace
 
+double Report::Region::mpi_share() const {
+  return time_ns <= 0 ? 0 : static_cast<double>(mpi_ns) / static_cast<double>(time_ns);
+}
+
 double Report::RankShare::share() const {
   if (span_ns <= 0) return 0;
   return std::min(1.0, static_cast<double>(mpi_ns) / static_cast<double>(span_ns));
@@ -371,6 +389,7 @@ Result<Report> make_report(RunFile& run, const WaitStates* waits, const ReportLi
   report.events = read_event_account(inquiry);
   report.capture_cost = read_capture_cost(inquiry);
   read_functions(inquiry, limits.functions, report);
+  read_regions(inquiry, limits.regions, report);
   report.shares = read_shares(inquiry, report.worlds, limits.ranks);
   UnderWayRows under_way = read_under_way(inquiry, "", limits.under_way);
   report.under_way = std::move(under_way.calls);

@@ -25,6 +25,7 @@ struct ReportLimits {
   std::size_t worlds = 20;
   std::size_t functions = 15;
   std::size_t call_sites = 15;
+  std::size_t regions = 15;
   std::size_t inexact_ranks = 20;
   /// Maximum number of ranks shown for each world. If a world has more ranks, the ranks with the
   /// lowest shares and the ranks with the highest shares are shown, half of each.
@@ -97,6 +98,17 @@ struct Report {
     Nanos time_ns = 0, max_ns = 0;
     double share = 0;  ///< Share of the time in MPI, 0 to 1.
     bool estimated = false;
+  };
+  /// A region that the program has named, over all ranks. Its time includes the regions inside.
+  struct Region {
+    std::string name;
+    std::uint64_t ranks = 0;   ///< Ranks that have visited it.
+    std::uint64_t visits = 0;  ///< With those that have not ended.
+    Nanos time_ns = 0;
+    Nanos longest_ns = 0;      ///< The time of the rank that spent most in it.
+    Nanos mpi_ns = 0;          ///< Time in MPI inside, at most `time_ns`.
+    bool estimated = false;    ///< `mpi_ns` includes estimates.
+    double mpi_share() const;  ///< Share of `time_ns` in MPI, 0 to 1.
   };
   /// The share of time that a rank spends in MPI. `mpi_ns` is the time in MPI, summed over the
   /// rank's threads. `span_ns` is the time in which the rank was watched, multiplied by the largest
@@ -187,6 +199,8 @@ struct Report {
   /// Empty if the run has no trace, if no call site is known, and before add_call_sites().
   std::vector<CallSite> call_sites;
   std::uint64_t call_sites_in_all = 0;
+  std::vector<Region> regions;  ///< The region with the most time first.
+  std::uint64_t regions_in_all = 0;
   std::string call_sites_fault;  ///< Why the call sites could not be read; empty if they were.
   /// Sorted by name; only services that the configuration names.
   std::vector<Service> services;

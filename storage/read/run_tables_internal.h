@@ -8,6 +8,7 @@
 #include "storage/read/call_site_table_internal.h"
 #include "storage/read/event_table_internal.h"
 #include "storage/read/matching_tables_internal.h"
+#include "storage/read/region_table_internal.h"
 #include "storage/read/wait_tables_internal.h"
 
 namespace xylem::storage {
@@ -19,7 +20,8 @@ inline int register_run_tables(sqlite3* database, EventTableCounters* counters,
   int code = register_event_tables(database, counters);
   if (code == SQLITE_OK) code = register_wait_tables(database, kept);
   if (code == SQLITE_OK) code = register_matching_tables(database);
-  return code == SQLITE_OK ? register_call_site_table(database) : code;
+  if (code == SQLITE_OK) code = register_call_site_table(database);
+  return code == SQLITE_OK ? register_region_table(database) : code;
 }
 
 }  // namespace xylem::storage

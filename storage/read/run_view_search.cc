@@ -105,6 +105,7 @@ class Search {
           entry.first, meeting(begin_ns, end_ns),
           [&](const wire::Event& event) {
             if (event.begin_ns < range_.begin_ns || event.begin_ns >= range_.end_ns) return;
+            if (event.kind == wire::kKindRegion) return;
             const FunctionKey function = reads_.function_of(event, member.leaf);
             if (!matches(event, function)) return;
             answer_.calls.push_back(reads_.call_of(member.rank, function, event));

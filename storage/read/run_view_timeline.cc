@@ -205,7 +205,7 @@ class CallReader {
     if (has_messages_ && in_all_ <= limit_) {
       pairs_.take(member.rank, event, meets, posts(event, member.leaf));
     }
-    if (!meets || event.kind == wire::kKindCompletion) return;
+    if (!meets || event.kind != wire::kKindMpi) return;
     if (++in_all_ == limit_ + 1) pairs_.clear();
     Nanos& newest = newest_ends_[{member.rank, event.thread}];
     newest = std::max(newest, event.end_ns);
@@ -226,7 +226,7 @@ class CallReader {
 
   // The record of sampled calls in the range may be after the range.
   void add_density(const wire::Event& event, const Member& member, SampledCalls& sampled) {
-    if (event.kind == wire::kKindCompletion) return;
+    if (event.kind != wire::kKindMpi) return;
     const FunctionKey function = reads_.function_of(event, member.leaf);
     const std::string& function_class = class_of(function);
     densities_->add(rows_.of(member.rank), function_class, event.begin_ns, event.end_ns);

@@ -33,6 +33,13 @@ DefinitionIntake::DefinitionIntake(Connection& c)
               " SELECT 1 FROM process_thread WHERE process = ?1 AND thread = ?2 AND os_thread = ?3"
               " AND since_ns IS nullif(?4, 0))"),
       record_cost_(c, "INSERT OR REPLACE INTO process_record_cost VALUES(?,?,? / 1000.0)"),
+      region_(c, "INSERT OR IGNORE INTO region_name VALUES(?,?)"),
+      region_sum_(
+          c,
+          "INSERT INTO process_region VALUES(?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET"
+          " visits = max(visits, excluded.visits), time_ns = max(time_ns, excluded.time_ns),"
+          " max_ns = max(max_ns, excluded.max_ns), mpi_ns = max(mpi_ns, excluded.mpi_ns),"
+          " estimated = max(estimated, excluded.estimated)"),
       lost_(c, "UPDATE process SET lost_definitions = max(lost_definitions, ?2) WHERE id = ?1") {}
 
 void DefinitionIntake::put(ProcessKey process, WorldId world, Rank rank,
@@ -59,6 +66,11 @@ void DefinitionIntake::put(ProcessKey process, WorldId world, Rank rank,
   for (const wire::RecordCostRow& row : definitions.record_costs) {
     const char* const shape = wire::record_shape_name(row.shape);
     if (shape != nullptr) record_cost_.run(process, shape, row.picoseconds);
+  }
+  for (const wire::RegionRow& row : definitions.regions) region_.run(key(row.region), row.name);
+  for (const wire::RegionSumRow& row : definitions.region_sums) {
+    region_sum_.run(process, key(row.region), row.thread, row.visits, row.time_ns, row.max_ns,
+                    row.mpi_ns, row.is_estimated);
   }
   if (definitions.lost != 0) lost_.run(process, definitions.lost);
 }

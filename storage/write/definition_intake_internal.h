@@ -25,7 +25,7 @@ class DefinitionIntake {
 
  private:
   Statement communicator_, member_, name_, dimension_, neighbour_, call_site_, thread_,
-      record_cost_, lost_;
+      record_cost_, region_, region_sum_, lost_;
 };
 
 }  // namespace xylem::storage

@@ -89,7 +89,7 @@ class HandMadeSegment {
     record.peer = call.peer;
     record.tag = capture::kNoTag;
     record.calls = call.calls & capture::kMaxRecordCalls;
-    record.function = call.function;
+    record.function = call.function & 0xfff;
     record.flags = call.flags;
     record.cpu = capture::kNoCpu;
     record.caller = call.caller & capture::kMaxAddress;

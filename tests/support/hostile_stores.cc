@@ -548,8 +548,8 @@ HostileStores::HostileStores(const std::string& folder) {
     }
     originals_.push_back(bytes_of(path));
   }
-  names_.insert(names_.end(), {"event", "completion", "callsite_total", "message", "collective",
-                               "unmatched", "wait_state", "wait_coverage"});
+  names_.insert(names_.end(), {"event", "completion", "callsite_total", "region", "message",
+                               "collective", "unmatched", "wait_state", "wait_coverage"});
 }
 
 std::string HostileStores::write(std::uint64_t seed, const std::string& path) const {

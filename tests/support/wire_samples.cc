@@ -297,6 +297,9 @@ Registration sample_registration_of_threads() {
                                  {ThreadIndex{63}, 0xffffffff, 0}};
   process.definitions.record_costs = {{RecordShape::kCounted, 1'250},
                                       {RecordShape::kPart, 0xffffffff}};
+  process.definitions.regions = {{~0ULL, "solve"}, {1, ""}};
+  process.definitions.region_sums = {{~0ULL, ThreadIndex{1}, 3, 5'000, 3'000, 4'000, true},
+                                     {1, ThreadIndex{0}, ~0ULL, ~0ULL, ~0ULL, 0, false}};
   return registration;
 }
 

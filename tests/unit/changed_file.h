@@ -28,7 +28,8 @@ inline std::string back_to(int version) {
   constexpr Step kSteps[] = {
       {24,
        "DROP VIEW rank; DROP VIEW thread; DROP VIEW record_cost; DROP VIEW capture_cost;"
-       "DROP TABLE process_thread; DROP TABLE process_record_cost;"
+       "DROP VIEW region_total; DROP TABLE process_thread; DROP TABLE process_record_cost;"
+       "DROP TABLE region_name; DROP TABLE process_region;"
        "ALTER TABLE process DROP COLUMN thread_level;"
        "CREATE VIEW rank AS SELECT p.world, p.rank, h.name AS host, p.pid, p.program,"
        " p.mpi_library, p.leaf, p.lane, p.first_ns, p.last_ns, p.ended, p.clock, p.since_ns,"

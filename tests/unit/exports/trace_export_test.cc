@@ -232,6 +232,36 @@ TEST_F(ExportTest, ChromeHasACompleteEventForEachCall) {
             "2\n");
 }
 
+TEST_F(ExportTest, ChromeHasASliceForEachRegionAndOtherFormatsHaveOnlyCalls) {
+  const auto region = [](std::uint64_t id, std::int32_t depth, Nanos at, std::uint16_t flags) {
+    wire::Event event;
+    event.kind = wire::kKindRegion;
+    event.bytes = id;
+    event.tag = depth;
+    event.begin_ns = event.end_ns = at;
+    event.calls = 0;
+    event.flags = flags;
+    return event;
+  };
+  put(chunk_packet(
+      0, 1, 0,
+      {region(5, 0, 1000, wire::kEventPosts), call(FunctionId{1}, 2000, 3000),
+       region(5, 0, 4000, wire::kEventCompletes), region(6, 0, 5000, wire::kEventPosts)}));
+  std::ostringstream out, text;
+  const auto exported = write_chrome(run(), out);
+  ASSERT_TRUE(exported) << exported.error().message;
+  EXPECT_EQ(exported->calls, 1u);
+  EXPECT_EQ(ask_json(out.str(),
+                     "SELECT v ->> 'ph', v ->> 'ts', v ->> 'dur', v ->> 'name' FROM (SELECT value"
+                     " AS v FROM json_each(?1, '$.traceEvents')) WHERE v ->> 'cat' = 'region'"),
+            "X|1.0|3.0|region\nB|5.0|NULL|region\n");
+  ASSERT_TRUE(write_csv(run(), text));
+  EXPECT_EQ(text.str().find("region"), std::string::npos);
+  EXPECT_EQ(run().rows("SELECT count(*) FROM event")->at(0).at(0), storage::Value{std::int64_t{1}});
+  EXPECT_EQ(run().rows("SELECT count(*) FROM completion")->at(0).at(0),
+            storage::Value{std::int64_t{0}});
+}
+
 TEST_F(ExportTest, AnArrowBeginsInItsSendAndEndsInTheCallThatReceives) {
   put_messages();
   auto lost = message(call(kSend, 7000, 7001), wire::kEventSend, 1, 2);  // Never received.

@@ -76,6 +76,9 @@ export interface Overview extends OfRun {
   mpi_estimated: boolean;
   functions_in_all: number;
   functions: FunctionLine[];
+  regions_in_all: number;
+  /** Named by the program, of all ranks; `longest_ns` is the time of the rank that spent most in it. */
+  regions: Region[];
   shares: WorldShare[];
   under_way: CallUnderWay[];
   under_way_in_all: number;
@@ -92,6 +95,17 @@ export interface Overview extends OfRun {
     part: string; host: string; reason: string; count: number | null; calls: number | null;
     messages: number | null; bytes: number | null;
   }[];
+}
+
+/** A region that the program has named. Its times are sums over all ranks. */
+export interface Region {
+  region: string;
+  ranks: number;
+  visits: number;
+  time_ns: number;
+  longest_ns: number;
+  mpi_ns: number;
+  estimated: boolean;
 }
 
 export interface CallSum {

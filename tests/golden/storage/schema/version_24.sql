@@ -79,6 +79,11 @@ CREATE TABLE process(
 CREATE TABLE process_record_cost(
   process INTEGER NOT NULL, shape TEXT NOT NULL, cost_ns REAL NOT NULL,
   PRIMARY KEY(process, shape)) WITHOUT ROWID;
+CREATE TABLE process_region(
+  process INTEGER NOT NULL, region INTEGER NOT NULL, thread INTEGER NOT NULL,
+  visits INTEGER NOT NULL, time_ns INTEGER NOT NULL, max_ns INTEGER NOT NULL,
+  mpi_ns INTEGER NOT NULL, estimated INTEGER NOT NULL,
+  PRIMARY KEY(process, region, thread)) WITHOUT ROWID;
 CREATE TABLE process_thread(
   process INTEGER NOT NULL, thread INTEGER NOT NULL, os_thread INTEGER NOT NULL, since_ns INTEGER,
   UNIQUE(process, thread, os_thread, since_ns));
@@ -86,6 +91,7 @@ CREATE TABLE profile_row(
   process INTEGER NOT NULL, function INTEGER NOT NULL, begin_ns INTEGER, end_ns INTEGER,
   calls INTEGER NOT NULL, time_ns INTEGER, min_ns INTEGER, max_ns INTEGER, bytes INTEGER,
   estimated INTEGER, histogram BLOB);
+CREATE TABLE region_name(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE ring_loss(process INTEGER, function INTEGER, calls INTEGER,
                        PRIMARY KEY(process, function)) WITHOUT ROWID;
 CREATE TABLE run(
@@ -304,6 +310,12 @@ CREATE VIEW rank AS
 CREATE VIEW record_cost AS
   SELECT p.world, p.rank, c.shape, c.cost_ns
   FROM process_record_cost c JOIN process p ON p.id = c.process WHERE p.world IS NOT NULL;
+CREATE VIEW region_total AS
+  SELECT p.world, p.rank, coalesce(n.name, 'region ' || s.region) AS region, sum(s.visits) AS visits,
+         sum(s.time_ns) AS time_ns, max(s.max_ns) AS max_ns, sum(s.mpi_ns) AS mpi_ns,
+         max(s.estimated) AS estimated
+  FROM process_region s JOIN process p ON p.id = s.process LEFT JOIN region_name n ON n.id = s.region
+  WHERE p.world IS NOT NULL GROUP BY p.id, s.region;
 CREATE VIEW series_value AS
   SELECT leaf, service, lane, at_ns, name,
          CASE WHEN per_second THEN number * scale * 1e9 / span_ns ELSE number * scale END AS value,

@@ -47,6 +47,75 @@ TEST(Segment, TailFollowsTheSlowerOfWindowsAndChunks) {
   EXPECT_EQ(process.ring_at(0).tail.load(), 8u);
 }
 
+/// Puts the thread into a region, as the capture library does.
+void enter_region(capture::ThreadRing& ring, std::uint32_t sum, std::uint64_t region, Nanos begin,
+                  std::uint64_t mpi_ticks) {
+  capture::RegionTable& table = ring.regions;
+  table.sums[sum].region = region;
+  capture::OpenRegion& open = table.open[table.depth.load()];
+  open.sum = sum;
+  open.begin_ns = static_cast<std::uint64_t>(begin);
+  open.mpi_ticks = mpi_ticks;
+  table.depth.fetch_add(1);
+}
+
+TEST(Segment, ReadsRegionsWithTheVisitsThatHaveNotEnded) {
+  HandMadeSegment process;
+  process.header().threads.store(1);
+  capture::ThreadRing& ring = process.ring_at(0);
+  EXPECT_TRUE(process.view().regions(0)->all.empty());
+  ring.mpi_ticks = 100;
+  ring.mpi_until = 90;
+  enter_region(ring, 3, 7, 1000, 40);
+  enter_region(ring, 3, 7, 2000, 60);
+  capture::RegionSum& sum = ring.regions.sums[3];
+  sum.visits = 5;
+  sum.time_ns = 50;
+  sum.max_ns = 20;
+  sum.mpi_ticks = 30;
+  ring.regions.level.sum = capture::kNoRegionSum;
+  ring.regions.level.begin_ns = 5;
+  const auto found = process.view().regions(0);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->mpi_until, 90u);
+  ASSERT_EQ(found->all.size(), 1u);
+  const SegmentRegion& region = found->all[0];
+  EXPECT_EQ(region.region, 7u);
+  EXPECT_EQ(region.visits, 7u);
+  EXPECT_EQ(region.time_ns, 50u);
+  EXPECT_EQ(region.max_ns, 20u);
+  EXPECT_EQ(region.mpi_ticks, 30u + 60u + 40u);
+  EXPECT_EQ(region.open_since, (std::vector<Nanos>{1000, 2000}));
+  EXPECT_FALSE(region.is_estimated);
+}
+
+TEST(Segment, ReadsNoRegionsWhileTheyChangeUnlessTheProcessHasEnded) {
+  HandMadeSegment process;
+  process.header().threads.store(1);
+  enter_region(process.ring_at(0), 0, 7, 1000, 0);
+  process.ring_at(0).regions.version = 5;
+  Segment segment = process.view();
+  EXPECT_FALSE(segment.regions(0));
+  segment.freeze();
+  ASSERT_TRUE(segment.regions(0));
+  EXPECT_EQ(segment.regions(0)->all.size(), 1u);
+}
+
+TEST(Segment, RegionsThatCannotBeAreLeftOut) {
+  HandMadeSegment process;
+  process.header().threads.store(1);
+  capture::ThreadRing& ring = process.ring_at(0);
+  enter_region(ring, 2, 7, 1000, 0);
+  ring.regions.open[0].sum = capture::kMaxRegions;
+  ring.regions.depth = ~0ULL;
+  for (std::uint32_t i = 1; i < capture::kMaxRegionDepth; ++i)
+    ring.regions.open[i].begin_ns = ~0ULL;
+  const auto found = process.view().regions(0);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->all.size(), 1u);
+  EXPECT_EQ(found->all[0].visits, 0u);
+}
+
 TEST(Segment, SuccessorFindsHowFarItsPredecessorCame) {
   HandMadeSegment process(64);
   for (int i = 0; i < 10; ++i) process.write(0, {});

@@ -7,6 +7,7 @@
 #include "backend/agent/chunk_writer.h"
 #include "backend/agent/packet_writer.h"
 #include "backend/agent/record_reader.h"
+#include "backend/agent/region_writer.h"
 #include "backend/agent/registration_writer.h"
 #include "backend/agent/silence_watch.h"
 #include "tests/support/hand_made_segment.h"
@@ -53,6 +54,11 @@ class WritersTest : public ::testing::Test {
     }
     return found;
   }
+  std::vector<wire::Registration> registrations_since(std::size_t first) {
+    std::vector<wire::Registration> found = registrations();
+    found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(first));
+    return found;
+  }
   Draft draft_of(std::uint64_t wave, std::size_t bytes) {
     Draft draft;
     draft.packet.id.stream = wire::kWindowStream;
@@ -65,6 +71,7 @@ class WritersTest : public ::testing::Test {
 
   Nanos now_ = 100 * kSecond;
   std::uint64_t round_ = 0;
+  std::size_t seen_ = 0;  ///< Packets that the test has looked at.
   wire::Control control_;
   RunClock clock_;
   testing::Memory memory_;
@@ -183,6 +190,62 @@ TEST_F(WritersTest, ThreadsHaveTimesOfTheRun) {
             (std::vector<wire::ThreadRow>{{ThreadIndex{3}, 41, clock_.to_run(now_ - kSecond)},
                                           {ThreadIndex{3}, 42, clock_.to_run(now_)},
                                           {ThreadIndex{3}, 43, 1}}));
+}
+
+TEST_F(WritersTest, SumsOfRegionsAreToldWhenTheyChangeAndCountUpToNow) {
+  RegistrationWriter registrations({.host = "host"}, packets_, processes_);
+  RegionWriter writer(registrations, records_, processes_);
+  enter_world();
+  capture::ThreadRing& ring = first_.ring_at(2);
+  first_.header().threads.store(3);
+  ring.regions.sums[1].region = 77;
+  ring.regions.sums[1].visits = 3;
+  ring.regions.sums[1].time_ns = 5'000;
+  ring.regions.sums[1].max_ns = 3'000;
+  ring.regions.sums[1].mpi_ticks = 4'000;  // Nanoseconds: the process has no tick counter.
+  const auto told = [&] {
+    auto step = drain();
+    EXPECT_TRUE(writer.drain(step));
+    std::vector<wire::RegionSumRow> rows;
+    for (const wire::Registration& it :
+         registrations_since(std::exchange(seen_, journal_.keys().size()))) {
+      const auto& sums = it.processes[0].definitions.region_sums;
+      rows.insert(rows.end(), sums.begin(), sums.end());
+    }
+    return rows;
+  };
+  using Rows = std::vector<wire::RegionSumRow>;
+  const ThreadIndex thread{2};
+  EXPECT_EQ(told(), (Rows{{77, thread, 3, 5'000, 3'000, 4'000, false}}));
+  now_ += RegionWriter::kInterval;
+  EXPECT_EQ(told(), Rows{}) << "nothing has changed";
+  // The thread enters the region, and in it a call.
+  const Nanos entered = now_;
+  ring.regions.open[0].sum = 1;
+  ring.regions.open[0].begin_ns = static_cast<std::uint64_t>(entered);
+  ring.regions.depth = 1;
+  now_ += RegionWriter::kInterval / 2;
+  EXPECT_EQ(told(), Rows{}) << "it is too early";
+  ring.under_way.begin.store(static_cast<std::uint64_t>(now_));
+  now_ += RegionWriter::kInterval;
+  const auto in_it = static_cast<std::uint64_t>(now_ - entered);
+  const auto in_call = static_cast<std::uint64_t>(RegionWriter::kInterval);
+  EXPECT_EQ(told(), (Rows{{77, thread, 4, 5'000 + in_it, in_it, 4'000 + in_call, false}}));
+  // The call has returned, and its time is in the sums: it does not count twice.
+  ring.mpi_ticks = in_call;
+  ring.mpi_until = static_cast<std::uint64_t>(now_);
+  const std::uint64_t before = in_it;
+  now_ += RegionWriter::kInterval;
+  EXPECT_EQ(
+      told(),
+      (Rows{{77, thread, 4, 5'000 + before + in_call, before + in_call, 4'000 + in_call, false}}));
+  // The process ends: the sums stop at its end, and are told at once.
+  WatchedProcess& process = processes_.at(Lane{1});
+  process.ended = true;
+  process.stopped_at = now_ + 10;
+  now_ += 100;
+  EXPECT_EQ(told(), (Rows{{77, thread, 4, 5'000 + before + in_call + 10, before + in_call + 10,
+                           4'000 + in_call, false}}));
 }
 
 TEST_F(WritersTest, DefinitionsThatHadNoRoomAreCounted) {

@@ -20,7 +20,7 @@ TimedRecord timed_call(std::uint16_t function, Nanos begin, Nanos end) {
   timed.record.end = static_cast<std::uint64_t>(end);
   timed.record.peer = capture::kNoPeer;
   timed.record.calls = 1;
-  timed.record.function = function;
+  timed.record.function = function & 0xfff;
   timed.begin_ns = begin;
   timed.end_ns = end;
   return timed;

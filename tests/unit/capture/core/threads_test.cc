@@ -25,6 +25,11 @@
 #include "capture/core/comm_map_internal.h"
 #include "tests/unit/capture/core/linked_capture.h"
 
+extern "C" {
+void xylem_region_begin_1(const char* name, const void* site);
+void xylem_region_end_1(const void* site);
+}
+
 namespace xylem::capture {
 namespace {
 
@@ -495,6 +500,64 @@ TEST_F(CaptureThreads, AThreadThatEndsGivesItsRingToTheNext) {
   EXPECT_EQ(reader.stop().calls, (Calls{{kMPI_Wtime, kShortLived}}));
   EXPECT_LE(segment().threads.load(), rings_before + 1);
   EXPECT_EQ(ringless(), 0u);
+}
+
+// Many threads name regions at once, while a reader copies the tables as the agent does.
+TEST_F(CaptureThreads, RegionsOfEachThreadAreExactWhileAReaderLooks) {
+  constexpr unsigned kNaming = 6, kVisits = 3000;
+  const auto visits_of = [](const std::string& name) {
+    const std::uint64_t region = region_of_name(name.data(), name.size());
+    std::uint64_t visits = 0;
+    for (std::uint32_t r = 0; r < segment().threads.load(); ++r) {
+      for (const RegionSum& sum : ring_at(r).regions.sums) {
+        if (sum.region.load() == region) visits += sum.visits.load();
+      }
+    }
+    return visits;
+  };
+  const std::uint64_t outer = visits_of("outer"), left = visits_of("left open");
+  std::atomic<bool> over{false};
+  std::atomic<std::uint64_t> looks{0};
+  std::thread reader([&] {
+    while (!over) {
+      for (std::uint32_t r = 0; r < segment().threads.load(); ++r) {
+        const RegionTable& table = ring_at(r).regions;
+        const std::uint64_t version = table.version.load(std::memory_order_acquire);
+        const std::uint64_t depth = table.depth.load(std::memory_order_acquire);
+        std::uint64_t open = 0;
+        for (std::uint64_t i = 0; i < std::min<std::uint64_t>(depth, kMaxRegionDepth); ++i)
+          open += table.open[i].begin_ns.load(std::memory_order_acquire) != 0 ? 1 : 0;
+        std::atomic_thread_fence(std::memory_order_acquire);
+        if (version % 2 != 0 || table.version.load(std::memory_order_relaxed) != version) continue;
+        EXPECT_EQ(open, depth);
+        ++looks;
+      }
+      std::this_thread::yield();
+    }
+  });
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < kNaming; ++t) {
+    threads.emplace_back([t] {
+      const std::string own = "thread " + std::to_string(t);
+      for (unsigned i = 0; i < kVisits; ++i) {
+        xylem_region_begin_1("outer", nullptr);
+        xylem_region_begin_1(own.c_str(), nullptr);
+        MPI_Wtick();
+        xylem_region_end_1(nullptr);
+        xylem_region_end_1(nullptr);
+      }
+      xylem_region_end_1(nullptr);  // Nothing has begun.
+      xylem_region_begin_1("left open", nullptr);
+    });
+  }
+  for (std::thread& it : threads) it.join();
+  over = true;
+  reader.join();
+  EXPECT_GT(looks.load(), 0u);
+  EXPECT_EQ(visits_of("outer") - outer, kNaming * kVisits);
+  EXPECT_EQ(visits_of("left open") - left, kNaming);
+  for (unsigned t = 0; t < kNaming; ++t)
+    EXPECT_EQ(visits_of("thread " + std::to_string(t)), kVisits) << t;
 }
 
 TEST_F(CaptureThreads, CallsOfMoreThreadsThanThereAreRingsAreCounted) {

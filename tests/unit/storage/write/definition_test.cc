@@ -159,6 +159,22 @@ TEST_F(DefinitionTest, TheCostOfCaptureIsThatOfTheCallsOfEachShape) {
             "MPI_Bcast|collective|4|120\nMPI_Comm_rank|call|5|102.5\nMPI_Iprobe|counted|6|18\n");
 }
 
+TEST_F(DefinitionTest, SumsOfRegionsOnlyGrowAndAreSummedOverThreads) {
+  wire::Definitions definitions;
+  definitions.regions = {{77, "solve"}, {77, "solve"}};
+  definitions.region_sums = {{77, ThreadIndex{0}, 3, 500, 300, 100, false},
+                             {77, ThreadIndex{1}, 1, 20, 20, 0, true},
+                             {78, ThreadIndex{0}, 1, 7, 7, 0, false}};
+  define(0, definitions);
+  wire::Definitions earlier;  // Comes late.
+  earlier.region_sums = {{77, ThreadIndex{0}, 2, 400, 300, 50, false}};
+  define(0, earlier);
+  define(1, definitions);
+  EXPECT_EQ(ask("SELECT * FROM region_total ORDER BY rank, region"),
+            "0|0|region 78|1|7|7|0|0\n0|0|solve|4|520|300|100|1\n"
+            "0|1|region 78|1|7|7|0|0\n0|1|solve|4|520|300|100|1\n");
+}
+
 TEST_F(DefinitionTest, LostDefinitionsAreALoss) {
   define(0, {});
   EXPECT_EQ(ask("SELECT count(*) FROM loss WHERE part = 'definition'"), "0\n");

@@ -1,6 +1,6 @@
 // The functions: calls, time, payload, time over the run, and the distribution of durations. The places that call them.
 
-import type { CallSite, CallSites, FunctionRow, Functions } from "../answers.ts";
+import type { CallSite, CallSites, FunctionRow, Functions, Overview, Region } from "../answers.ts";
 import { classColour } from "../colours.ts";
 import { el, empty, fill, type Child } from "../dom.ts";
 import { bytes, count, duration, estimate, kNone, moment, percent, plural } from "../format.ts";
@@ -63,6 +63,33 @@ function columns(answer: () => Functions): Column<FunctionRow>[] {
   ];
 }
 
+function regions(): Table<Region> {
+  const share = (row: Region): number => row.mpi_ns / Math.max(1, row.time_ns);
+  return new Table<Region>([
+    { id: "region", head: "region", value: (row) => row.region, cell: (row) => row.region },
+    { id: "time", head: "time", isNumber: true, value: (row) => row.time_ns, title: "Sum over all ranks, with the regions inside",
+      cell: (row) => duration(row.time_ns) },
+    { id: "longest", head: "longest rank", isNumber: true, value: (row) => row.longest_ns, cell: (row) => duration(row.longest_ns) },
+    { id: "share", head: "in MPI", isNumber: true, value: share,
+      cell: (row) => metered(share(row), estimate(row.estimated, percent(share(row)))) },
+    { id: "visits", head: "visits", isNumber: true, value: (row) => row.visits, cell: (row) => count(row.visits) },
+    { id: "ranks", head: "ranks", isNumber: true, value: (row) => row.ranks, cell: (row) => count(row.ranks) },
+  ], { caption: "The regions that the program has named", sortedBy: "time" });
+}
+
+/** What stands below the functions if the program has named regions. */
+function regionsShown(answer: Overview, table: Table<Region>): Child[] {
+  if (answer.regions.length === 0) return [];
+  table.show(answer.regions);
+  const left = answer.regions_in_all - answer.regions.length;
+  return [
+    el("h2", {}, "Regions"),
+    el("p", { class: "faint" }, "Of the whole run and all ranks. A region inside another one counts in both."),
+    table.element,
+    left > 0 && el("p", { class: "faint" }, `${plural(left, "region")} more; those with the most time are shown`),
+  ];
+}
+
 const kShownSites = 50;
 
 function callSites(): Table<CallSite> {
@@ -108,12 +135,15 @@ export const functions: View = {
     const sites = el("section", { id: "call_sites", "aria-label": "Call sites" });
     const siteTable = callSites();
     let hasSites = false;
-    fill(root, summary, place, sites);
+    const named = el("section", { id: "regions", "aria-label": "Regions" });
+    const regionTable = regions();
+    fill(root, summary, place, named, sites);
     return {
       refresh() {
         const { rank, world } = page.place;
         const only = rank === null ? {} : { first_rank: rank, end_rank: rank + 1 };
         const asked = { world, series: kSlots, distribution: true, most: 1000, ...only, ...timeOf(page.place) };
+        page.load("regions", "overview", {}, (answer) => fill(named, ...regionsShown(answer, regionTable)));
         page.load("functions", "functions", asked, (answer) => {
           newest = answer;
           // Each answer reads the whole trace, so it is asked for once, when the run has ended.

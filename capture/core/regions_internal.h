@@ -1,0 +1,23 @@
+#pragma once
+
+// Regions that a program names: capture/region/region.h, and the levels of MPI_Pcontrol.
+//
+// A region has sums in the segment (RegionTable in ring.h), which the agent reads. They count while
+// capture is switched off too, so that begins and ends stay in pairs. Nothing here enters the
+// kernel, except for a thread's first call, which takes a ring.
+
+#include <cstdint>
+
+#include "capture/core/process_internal.h"
+
+namespace xylem::capture {
+
+/// The thread is in the region of a level of MPI_Pcontrol until it calls it again. Level 1 is the
+/// normal one, and no region. `site` is the place of the call in the program; null if it is
+/// unknown.
+void enter_level(std::int32_t level, const void* site) noexcept;
+
+/// Ends all regions of a thread that ends.
+void end_regions(Thread& thread) noexcept;
+
+}  // namespace xylem::capture

@@ -23,6 +23,7 @@
 #include "placement/facts.h"
 #include "placement/fuzzy_rules.h"
 #include "placement/place.h"
+#include "predict/network/topology.h"
 #include "predict/target/target.h"
 #include "predict/trace/goal_text.h"
 #include "predict/trace/ti_trace.h"
@@ -113,6 +114,7 @@ const std::map<std::string, Fault> kFaults = {
     {"text/fuzzy_own_grades", fault_of_rules},
     {"text/fuzzy_rules", fault_of_rules},
     {"text/goal", parses_file(predict::parse_goal)},
+    {"text/graph", parses_file(predict::parse_graph)},
     {"text/host_file", parses_file(tree::parse_host_file)},
     {"text/http_query", parses(viz::Target::parse)},
     {"text/http_target", parses(viz::Target::parse)},

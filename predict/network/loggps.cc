@@ -1,6 +1,7 @@
 #include "predict/network/loggps.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <string>
 
@@ -45,21 +46,31 @@ Result<Femtoseconds> parse_nanoseconds(std::string_view text) {
   return Femtoseconds{femtoseconds};
 }
 
-LogGpsCosts::LogGpsCosts(const LogGps& parameters) : eager_bytes_(parameters.eager_bytes) {
-  const Femtoseconds all[] = {parameters.latency, parameters.overhead, parameters.gap,
-                              parameters.gap_per_byte, parameters.overhead_per_byte};
+LogGpsCosts::LogGpsCosts(const LogGps& parameters, std::span<const Femtoseconds> others)
+    : eager_bytes_(parameters.eager_bytes) {
   std::uint64_t tick = kFemtosecondsPerNs;
-  for (const Femtoseconds it : all) {
-    CHECK(raw(it) <= raw(kMaxParameter));
-    while (raw(it) % tick != 0) tick /= 10;
-  }
+  const auto divide = [&](std::span<const Femtoseconds> times) {
+    for (const Femtoseconds it : times) {
+      CHECK(raw(it) <= raw(kMaxParameter));
+      while (raw(it) % tick != 0) tick /= 10;
+    }
+  };
+  divide(std::array{parameters.latency, parameters.overhead, parameters.gap,
+                    parameters.gap_per_byte, parameters.overhead_per_byte});
+  divide(others);
   ticks_per_ns_ = kFemtosecondsPerNs / tick;
-  overhead_ = raw(parameters.overhead) / tick;
-  flight_ = overhead_ + raw(parameters.latency) / tick;
-  gap_ = raw(parameters.gap) / tick;
-  gap_per_byte_ = raw(parameters.gap_per_byte) / tick;
-  overhead_per_byte_ = raw(parameters.overhead_per_byte) / tick;
+  overhead_ = ticks(parameters.overhead);
+  flight_ = overhead_ + ticks(parameters.latency);
+  gap_ = ticks(parameters.gap);
+  gap_per_byte_ = ticks(parameters.gap_per_byte);
+  overhead_per_byte_ = ticks(parameters.overhead_per_byte);
   receive_per_byte_ = std::max(gap_per_byte_, overhead_per_byte_);
+}
+
+Ticks LogGpsCosts::ticks(Femtoseconds time) const {
+  const std::uint64_t tick = kFemtosecondsPerNs / ticks_per_ns_;
+  CHECK(raw(time) % tick == 0);
+  return raw(time) / tick;
 }
 
 Ticks LogGpsCosts::from_ns(std::uint64_t ns) const {

@@ -12,6 +12,7 @@
 // 0.000001 ns of which all parameters are whole multiples.
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "base/result.h"
@@ -50,10 +51,12 @@ constexpr Ticks kMaxTicks = Ticks{1} << 62;
 /// What a message costs, in ticks. A value type. A cost that would exceed kMaxTicks is kMaxTicks.
 class LogGpsCosts {
  public:
-  /// No parameter is above kMaxParameter.
-  explicit LogGpsCosts(const LogGps& parameters);
+  /// No parameter is above kMaxParameter. A tick also divides `others`, times of the same replay.
+  explicit LogGpsCosts(const LogGps& parameters, std::span<const Femtoseconds> others = {});
 
   Ticks ticks_per_ns() const { return ticks_per_ns_; }
+  /// A parameter, or one of the others, in ticks.
+  Ticks ticks(Femtoseconds time) const;
   Ticks from_ns(std::uint64_t ns) const;
   /// Rounds to the nearest nanosecond, halves up.
   std::uint64_t to_ns(Ticks ticks) const { return (ticks + ticks_per_ns_ / 2) / ticks_per_ns_; }

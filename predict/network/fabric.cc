@@ -1,0 +1,47 @@
+#include "predict/network/fabric.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "base/saturating.h"
+
+namespace xylem::predict {
+namespace {
+
+LogGps of_memory(LogGps ends, const MemoryPath& memory) {
+  ends.latency = memory.latency;
+  ends.gap_per_byte = memory.per_byte;
+  return ends;
+}
+
+Ticks limited(Ticks ticks) { return std::min(ticks, kMaxTicks); }
+
+}  // namespace
+
+FabricCosts::FabricCosts(const LogGps& ends, const Fabric& fabric, const MemoryPath& memory)
+    : FabricCosts(ends, of_memory(ends, memory), fabric) {}
+
+FabricCosts::FabricCosts(const LogGps& ends, const LogGps& memory, const Fabric& fabric)
+    : ends_(ends, std::array{fabric.switch_time, fabric.channel_per_byte, memory.latency,
+                             memory.gap_per_byte}),
+      memory_(memory, std::array{fabric.switch_time, fabric.channel_per_byte, ends.latency,
+                                 ends.gap_per_byte}),
+      switch_time_(ends_.ticks(fabric.switch_time)),
+      channel_per_byte_(ends_.ticks(fabric.channel_per_byte)),
+      gap_per_byte_(ends_.ticks(ends.gap_per_byte)),
+      header_share_(fabric.header_share) {
+  CHECK(fabric.header_share <= kWhole);
+  CHECK(ends_.ticks_per_ns() == memory_.ticks_per_ns());
+}
+
+Ticks FabricCosts::transfer(std::uint64_t bytes) const {
+  return limited(saturating_multiply(bytes, channel_per_byte_));
+}
+
+Ticks FabricCosts::slower_than_nic(std::uint64_t bytes) const {
+  const std::uint64_t more = bytes > 0 ? bytes - 1 : 0;
+  return saturating_subtract(transfer(bytes), saturating_multiply(more, gap_per_byte_));
+}
+
+}  // namespace xylem::predict

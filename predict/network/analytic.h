@@ -16,7 +16,11 @@
 //
 // The formula assumes that messages arrive independently of each other, at exponentially
 // distributed intervals and with exponentially distributed sizes. It does not count waiting for the
-// injection channel.
+// injection channel. For such traffic between random nodes, with loads of 0.1 to 0.6, mean_delay()
+// is within 3 % of channels.h where every message is stored once. Otherwise it is above: by up to
+// 20 % in a crossbar, and by up to 50 % in fat tree, torus and mesh. There, messages that go the
+// same way wait for each other only once. The bounds are those of
+// tests/unit/predict/channels_test.cc.
 
 #include <cstdint>
 #include <optional>

@@ -20,9 +20,9 @@ Ticks limited(Ticks ticks) { return std::min(ticks, kMaxTicks); }
 }  // namespace
 
 FabricCosts::FabricCosts(const LogGps& ends, const Fabric& fabric, const MemoryPath& memory)
-    : FabricCosts(ends, of_memory(ends, memory), fabric) {}
+    : FabricCosts(fabric, ends, of_memory(ends, memory)) {}
 
-FabricCosts::FabricCosts(const LogGps& ends, const LogGps& memory, const Fabric& fabric)
+FabricCosts::FabricCosts(const Fabric& fabric, const LogGps& ends, const LogGps& memory)
     : ends_(ends, std::array{fabric.switch_time, fabric.channel_per_byte, memory.latency,
                              memory.gap_per_byte}),
       memory_(memory, std::array{fabric.switch_time, fabric.channel_per_byte, ends.latency,

@@ -58,7 +58,7 @@ class FabricCosts {
   Ticks slower_than_nic(std::uint64_t bytes) const;
 
  private:
-  FabricCosts(const LogGps& ends, const LogGps& memory, const Fabric& fabric);
+  FabricCosts(const Fabric& fabric, const LogGps& ends, const LogGps& memory);
 
   LogGpsCosts ends_, memory_;
   Ticks switch_time_ = 0, channel_per_byte_ = 0, gap_per_byte_ = 0;

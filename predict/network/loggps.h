@@ -64,6 +64,8 @@ class LogGpsCosts {
   bool is_eager(std::uint64_t bytes) const { return bytes <= eager_bytes_; }
   /// From the start of a send until its message arrives.
   Ticks flight() const { return flight_; }
+  Ticks overhead() const { return overhead_; }
+  Ticks latency() const { return flight_ - overhead_; }
   Ticks send_cpu(std::uint64_t bytes) const { return cost(overhead_, overhead_per_byte_, bytes); }
   Ticks nic(std::uint64_t bytes) const { return cost(gap_, gap_per_byte_, bytes); }
   Ticks receive_cpu(std::uint64_t bytes) const { return cost(overhead_, receive_per_byte_, bytes); }

@@ -21,7 +21,15 @@
 namespace xylem::predict {
 
 /// What happens. The first three are the values of Kind.
-enum class EventKind : std::uint8_t { kSend, kReceive, kCompute, kMessage };
+enum class EventKind : std::uint8_t {
+  kSend,
+  kReceive,
+  kCompute,
+  kMessage,        ///< A message arrives at its destination.
+  kInsideSend,     ///< A send to a rank of the same node.
+  kInsideMessage,  ///< Its message arrives.
+  kOnTheWay,  ///< A message goes on in the network. `operation` is the network's number for it.
+};
 
 /// An operation starts, or the message of a send arrives.
 struct Event {

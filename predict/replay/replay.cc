@@ -5,6 +5,7 @@
 #include <bitset>
 #include <utility>
 
+#include "base/check.h"
 #include "base/saturating.h"
 #include "predict/replay/event_queue_internal.h"
 #include "predict/replay/matching_internal.h"
@@ -16,7 +17,9 @@ namespace {
 /// Maximum number of clocks and waiting lines. They take 8 and 16 bytes.
 constexpr std::uint64_t kMaxResources = std::uint64_t{1} << 26;
 
-constexpr std::size_t kEventKinds = 4;
+/// Waiting lines of a rank for each combination of CPU and NIC: for sends, for messages, for all
+/// that needs only a processor, and for messages from the same node.
+constexpr std::size_t kLines = 4;
 /// Loads operations so far ahead: programs do not fit into a cache, and run mostly in their order.
 constexpr std::size_t kAhead = 8;
 /// Maximum number of operations that the error names.
@@ -74,14 +77,25 @@ class Resources {
   std::vector<bool> wild_;
 };
 
+/// Where ranks are, and how their messages travel.
+struct Routes {
+  const FabricCosts& costs;
+  std::span<const Node> node_of_rank;
+  Network& network;
+};
+
 /// The state of a replay. One call of run().
 class Replay {
  public:
-  Replay(const Program& program, const LogGps& parameters, const Resources& resources)
-      : costs_(parameters),
+  /// `routes` is null if each rank has a node of its own, and every message takes L: the usual
+  /// case, and the fastest.
+  Replay(const Program& program, const LogGpsCosts& costs, const Routes* routes,
+         const Resources& resources)
+      : costs_(costs),
+        routes_(routes),
         resources_(resources),
         more_clocks_(program.ranks.size() * (resources.clocks() - kOwnClocks)),
-        lines_(program.ranks.size() * resources.pairs() * kEventKinds),
+        lines_(program.ranks.size() * resources.pairs() * kLines),
         matching_(resources.wild()),
         has_several_cpus_(resources.cpus() > 1) {
     unmet_.resize(count_operations(program));
@@ -126,9 +140,20 @@ class Replay {
   const Operation& operation_of(const Event& event) const {
     return ranks_[event.rank].operations[event.operation];
   }
+  /// Events that wait for the same clocks stand in the same line. Receives never wait.
   std::size_t line_of(EventKind kind, std::uint32_t rank, const Operation& of) const {
-    return (rank * resources_.pairs() + resources_.pair(of)) * kEventKinds +
-           static_cast<std::size_t>(kind);
+    static constexpr std::array<std::uint8_t, 6> kLineOf = {0, 1, 2, 3, 2, 1};
+    return (rank * resources_.pairs() + resources_.pair(of)) * kLines +
+           kLineOf[static_cast<std::size_t>(kind)];
+  }
+  /// The rank at which an event happens.
+  static std::uint32_t rank_of(const Event& event, const Operation& of) {
+    const bool is_message =
+        event.kind == EventKind::kMessage || event.kind == EventKind::kInsideMessage;
+    return is_message ? of.peer : event.rank;
+  }
+  bool is_inside_node(std::uint32_t a, std::uint32_t b) const {
+    return routes_ != nullptr && routes_->node_of_rank[a] == routes_->node_of_rank[b];
   }
 
   Ticks free_at(EventKind kind, std::uint32_t rank, const Operation& of);
@@ -141,6 +166,9 @@ class Replay {
   void send(const Event& event, const Operation& of);
   void receive(const Event& event, const Operation& of);
   void take_message(const Event& event, const Operation& of);
+  void follow(const Network::Step& step, std::uint64_t order, std::uint32_t operation,
+              std::uint32_t rank);
+  void go_on(const Event& event);
 
   void start(std::uint32_t rank, std::uint32_t operation, Ticks now);
   void finish(std::uint32_t rank, std::uint32_t operation, Ticks at);
@@ -157,6 +185,7 @@ class Replay {
   std::string describe(const RankAndOperation& it) const;
 
   const LogGpsCosts costs_;
+  const Routes* const routes_;
   const Resources& resources_;
   std::vector<RankState> ranks_;
   std::vector<Ticks> more_clocks_;
@@ -168,6 +197,7 @@ class Replay {
   const bool has_several_cpus_;
   std::uint64_t created_ = 0;  ///< Events, without calls.
   std::uint64_t finished_ = 0;
+  std::vector<std::uint32_t> on_the_way_;  ///< For each number of the network: the operation.
   Prediction prediction_;
   // The operations that the current event has freed: of `event_rank_`, and of the sender of a
   // rendezvous if that is another rank.
@@ -205,7 +235,7 @@ bool Replay::take_turn(Event& event) {
   if (event.kind == EventKind::kReceive) return true;
   if (event.is_call) return answer(event);
   const Operation& of = operation_of(event);
-  const std::uint32_t rank = event.kind == EventKind::kMessage ? of.peer : event.rank;
+  const std::uint32_t rank = rank_of(event, of);
   const Ticks free = free_at(event.kind, rank, of);
   if (free <= event.time) return true;
   const std::size_t line = line_of(event.kind, rank, of);
@@ -219,7 +249,7 @@ bool Replay::answer(Event& call) {
   lines_.set_called(entry, false);
   Event event = lines_.event(entry);
   const Operation& of = operation_of(event);
-  const std::uint32_t rank = event.kind == EventKind::kMessage ? of.peer : event.rank;
+  const std::uint32_t rank = rank_of(event, of);
   const std::size_t line = line_of(event.kind, rank, of);
   if (lines_.first(line) != entry) return false;  // One that was created earlier has come.
   const Ticks free = free_at(event.kind, rank, of);
@@ -248,10 +278,11 @@ void Replay::call_first(std::size_t line, Ticks at) {
 
 void Replay::handle(const Event& event) {
   const Operation& of = operation_of(event);
-  event_rank_ = event.kind == EventKind::kMessage ? of.peer : event.rank;
+  event_rank_ = rank_of(event, of);
   ++prediction_.events;
   switch (event.kind) {
     case EventKind::kSend:
+    case EventKind::kInsideSend:
       send(event, of);
       break;
     case EventKind::kReceive:
@@ -261,8 +292,11 @@ void Replay::handle(const Event& event) {
       compute(event, of);
       break;
     case EventKind::kMessage:
+    case EventKind::kInsideMessage:
       take_message(event, of);
       break;
+    case EventKind::kOnTheWay:
+      break;  // See run().
   }
   if (event.is_call) {
     call_first(line_of(event.kind, event_rank_, of), free_at(event.kind, event_rank_, of));
@@ -282,12 +316,43 @@ void Replay::compute(const Event& event, const Operation& of) {
 void Replay::send(const Event& event, const Operation& of) {
   const Ticks end = event.time + costs_.send_cpu(of.amount);
   clock(event.rank, resources_.cpu(of)) = end;
-  clock(event.rank, resources_.send_nic(of)) = event.time + costs_.nic(of.amount);
-  queue_.push(
-      {event.time + costs_.flight(), created_++, event.operation, event.rank, EventKind::kMessage});
+  const std::uint64_t order = created_++;
+  if (event.kind == EventKind::kInsideSend) {
+    queue_.push({event.time + routes_->costs.memory().flight(), order, event.operation, event.rank,
+                 EventKind::kInsideMessage});
+  } else {
+    clock(event.rank, resources_.send_nic(of)) = event.time + costs_.nic(of.amount);
+    if (routes_ == nullptr) {
+      queue_.push(
+          {event.time + costs_.flight(), order, event.operation, event.rank, EventKind::kMessage});
+    } else {
+      const auto& nodes = routes_->node_of_rank;
+      follow(routes_->network.send(nodes[event.rank], nodes[of.peer], of.amount,
+                                   event.time + costs_.overhead()),
+             order, event.operation, event.rank);
+    }
+  }
   ++prediction_.messages;
   start(event.rank, event.operation, event.time);
   if (costs_.is_eager(of.amount)) finish(event.rank, event.operation, end);
+}
+
+/// Creates the event at the end of a step. A message keeps its order: at the same time, the one
+/// that was sent first comes first.
+void Replay::follow(const Network::Step& step, std::uint64_t order, std::uint32_t operation,
+                    std::uint32_t rank) {
+  if (step.has_arrived) {
+    queue_.push({step.time, order, operation, rank, EventKind::kMessage});
+    return;
+  }
+  if (step.message >= on_the_way_.size()) on_the_way_.resize(step.message + 1);
+  on_the_way_[step.message] = operation;
+  queue_.push({step.time, order, step.message, rank, EventKind::kOnTheWay});
+}
+
+void Replay::go_on(const Event& event) {
+  const std::uint32_t operation = on_the_way_[event.operation];
+  follow(routes_->network.go_on(event.operation, event.time), event.order, operation, event.rank);
 }
 
 void Replay::receive(const Event& event, const Operation& of) {
@@ -302,9 +367,14 @@ void Replay::receive(const Event& event, const Operation& of) {
 }
 
 void Replay::take_message(const Event& event, const Operation& of) {
-  const Ticks end = event.time + costs_.receive_cpu(of.amount);
+  Ticks end = event.time;
+  if (event.kind == EventKind::kInsideMessage) {
+    end += routes_->costs.memory().receive_cpu(of.amount);
+  } else {
+    end += costs_.receive_cpu(of.amount);
+    clock(of.peer, resources_.receive_nic(of)) = event.time + costs_.nic(of.amount);
+  }
   clock(of.peer, resources_.cpu(of)) = end;
-  clock(of.peer, resources_.receive_nic(of)) = event.time + costs_.nic(of.amount);
   Waiting receive;
   if (!matching_.match_or_wait({Side::kMessage, of.peer, event.rank, of.tag, event.operation, end},
                                receive)) {
@@ -343,8 +413,11 @@ void Replay::finish(std::uint32_t rank, std::uint32_t operation, Ticks at) {
 void Replay::finish_rendezvous(std::uint32_t rank, std::uint32_t operation, Ticks now) {
   const Operation& sent = ranks_[rank].operations[operation];
   if (costs_.is_eager(sent.amount)) return;
-  for (const std::size_t number : {resources_.cpu(sent), resources_.send_nic(sent)}) {
-    clock(rank, number) = std::max(clock(rank, number), now);
+  Ticks& cpu = clock(rank, resources_.cpu(sent));
+  cpu = std::max(cpu, now);
+  if (!is_inside_node(rank, sent.peer)) {
+    Ticks& nic = clock(rank, resources_.send_nic(sent));
+    nic = std::max(nic, now);
   }
   sender_rank_ = rank;
   finish(rank, operation, now);
@@ -379,7 +452,8 @@ void Replay::push_free_of(std::uint32_t rank, std::vector<std::uint32_t>& free, 
       const Operation& of = state.operations[it];
       if (of.kind != kind) continue;
       __builtin_prefetch(&of + kAhead);
-      const auto event = static_cast<EventKind>(kind);
+      auto event = static_cast<EventKind>(kind);
+      if (kind == Kind::kSend && is_inside_node(rank, of.peer)) event = EventKind::kInsideSend;
       Ticks time = std::max(now, free_at(event, rank, of));
       if (has_several_cpus_) time = std::max(time, ready_[state.unmet + it - unmet_.data()]);
       queue_.push({time, created_++, it, rank, event});
@@ -403,7 +477,11 @@ Result<Prediction> Replay::run() {
   while (!queue_.empty()) {
     Event event = queue_.pop();
     if (event.time >= kMaxTicks) return too_long();
-    if (take_turn(event)) handle(event);
+    if (event.kind == EventKind::kOnTheWay) {
+      go_on(event);
+    } else if (take_turn(event)) {
+      handle(event);
+    }
   }
   if (finished_ < unmet_.size()) return deadlock();
   return sum_up();
@@ -480,9 +558,8 @@ Unexpected Replay::deadlock() const {
                         "more than eager_bytes needs a receive");
 }
 
-}  // namespace
-
-Result<Prediction> replay(const Program& program, const LogGps& parameters) {
+Result<Prediction> replay_on(const Program& program, const LogGpsCosts& costs,
+                             const Routes* routes) {
   const Resources resources(program);
   const std::size_t per_rank = resources.pairs() + resources.clocks();
   if (program.ranks.size() > kMaxRanks || program.ranks.size() * per_rank > kMaxResources) {
@@ -493,7 +570,20 @@ Result<Prediction> replay(const Program& program, const LogGps& parameters) {
             " combinations of CPU and NIC numbers, too many for one replay; use fewer "
             "CPU and NIC numbers");
   }
-  return Replay(program, parameters, resources).run();
+  return Replay(program, costs, routes, resources).run();
+}
+
+}  // namespace
+
+Result<Prediction> replay(const Program& program, const LogGps& parameters) {
+  return replay_on(program, LogGpsCosts(parameters), nullptr);
+}
+
+Result<Prediction> replay(const Program& program, const FabricCosts& costs,
+                          std::span<const Node> node_of_rank, Network& network) {
+  CHECK(node_of_rank.size() == program.ranks.size());
+  const Routes routes{costs, node_of_rank, network};
+  return replay_on(program, costs.ends(), &routes);
 }
 
 }  // namespace xylem::predict

@@ -1,6 +1,7 @@
 #pragma once
 
-// Replays a program on a network that LogGPS describes, by the rules of LogGOPSim.
+// Replays a program on a network that LogGPS describes, by the rules of LogGOPSim. Other models of
+// the network replace the latency L.
 //
 // Each rank has processors (CPUs) and NICs, each with a clock: the time until which it is busy.
 // - Events happen in the order of their time; at the same time, in the order in which they were
@@ -22,11 +23,14 @@
 // processor. docs/decisions/0040-loggps-as-loggopsim.md says where LogGOPSim differs.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "predict/network/fabric.h"
 #include "predict/network/loggps.h"
+#include "predict/network/network.h"
 #include "predict/trace/program.h"
 
 namespace xylem::predict {
@@ -56,5 +60,18 @@ struct Prediction {
 /// operation in which each waits. Also fails if a clock reaches kMaxTicks, with more than kMaxRanks
 /// ranks, and if many ranks use many CPU and NIC numbers (more than 2^26 clocks and combinations).
 Result<Prediction> replay(const Program& program, const LogGps& parameters);
+
+/// The same with another network. Rank r is on node node_of_rank[r]. There is one entry for each
+/// rank.
+///
+/// A message between two nodes enters `network` when its send has occupied the processor for o. It
+/// arrives when the network says so, and costs at both ends what it costs above. A message inside
+/// a node does not use the network, nor NICs: its send starts when the processor is free, it
+/// arrives o and the latency of the memory later, and the receiver's processor takes o + (s-1)
+/// times the larger of O and the memory's time per byte.
+///
+/// `network` is new. Its traffic is that of this replay afterwards.
+Result<Prediction> replay(const Program& program, const FabricCosts& costs,
+                          std::span<const Node> node_of_rank, Network& network);
 
 }  // namespace xylem::predict

@@ -1,6 +1,7 @@
 // How many messages a second the replay handles, and what a program takes in memory.
 //
 //   bench_predict [MESSAGES [PATTERN [RANKS]]]     default: 1000000 for each row, all patterns
+//   bench_predict MESSAGES channels                only the model of channels
 //
 // Time is CPU time of this thread; each row is the best of three replays. The bar is 3 million
 // messages a second, and for each pattern at most 30 % fewer with the slowest number of ranks than
@@ -14,13 +15,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
-#include "predict/replay/replay.h"
+#include "predict/replay/machine.h"
 #include "tests/unit/predict/programs.h"
 
 namespace xylem::predict {
@@ -33,6 +35,7 @@ using testing::send;
 
 constexpr double kMessagesPerSecondBar = 3e6;
 constexpr double kFlatBar = 0.7;
+constexpr double kChannelsBar = 5e5;
 
 double cpu() {
   timespec now{};
@@ -200,6 +203,46 @@ void measure_flatness(const char* name, Make* make, std::uint64_t messages) {
   std::printf("%-11s slowest / fastest %.2f (bar %.1f)\n", name, *slowest / *fastest, kFlatBar);
 }
 
+/// A program on a topology, rank r on node r, with each channel as a queue.
+void measure_channels(const char* name, const Program& program,
+                      const Result<std::unique_ptr<Topology>>& topology) {
+  CHECK(topology);
+  Machine machine{testing::network(0, 1500, 1000, 6, 0, 65535),
+                  {Femtoseconds{100'000'000}, Femtoseconds{6'000'000}, 10'000},
+                  {},
+                  topology->get(),
+                  {}};
+  for (std::uint32_t i = 0; i < program.ranks.size(); ++i) machine.node_of_rank.push_back(Node{i});
+  double best = 1e9;
+  MachinePrediction result;
+  for (int run = 0; run < 3; ++run) {
+    const double begin = cpu();
+    auto replayed = replay_on(program, machine, Model::kChannels);
+    best = std::min(best, cpu() - begin);
+    CHECK(replayed);
+    result = *std::move(replayed);
+  }
+  const auto messages = static_cast<double>(result.prediction.messages);
+  double passed = 0;
+  for (const ChannelUse& it : result.channels) passed += static_cast<double>(it.traffic.messages);
+  std::printf(
+      "%-22s %6zu ranks %9.0f messages %6.2f M/s (bar %.1f M/s with up to 6 channels a path)  %.1f "
+      "channels a path, %.2f M channels/s (bar 3 M/s beyond)\n",
+      name, program.ranks.size(), messages, messages / best / 1e6, kChannelsBar / 1e6,
+      passed / messages, passed / best / 1e6);
+  std::fflush(stdout);
+}
+
+void measure_all_channels(std::uint64_t messages) {
+  for (const std::uint32_t arity : {4u, 8u, 10u}) {
+    measure_channels("all to all, fat tree", all_to_all(arity * arity * arity, messages),
+                     make_fat_tree(arity, 3));
+  }
+  measure_channels("halo, torus 32 x 32", halo(1024, messages), make_grid({32, 32}, true));
+  measure_channels("all to all, 10x10x10", all_to_all(1000, messages),
+                   make_grid({10, 10, 10}, true));
+}
+
 void measure_large() {
   measure("broadcast", broadcast(1u << 20, 0));
   rusage usage{};
@@ -225,5 +268,6 @@ int main(int argc, char** argv) {
     argc > 3 ? void(measure(name, make(static_cast<std::uint32_t>(std::atoi(argv[3])), messages)))
              : measure_flatness(name, make, messages);
   }
+  if (only.empty() || only == "channels") measure_all_channels(messages);
   if (only.empty()) measure_large();
 }

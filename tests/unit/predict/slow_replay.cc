@@ -35,7 +35,8 @@ struct Message {
 
 class SlowReplay {
  public:
-  SlowReplay(const Program& program, const LogGps& parameters) : parameters_(parameters) {
+  SlowReplay(const Program& program, const LogGps& parameters, const SlowNodes& nodes)
+      : parameters_(parameters), nodes_(nodes) {
     for (std::uint32_t rank = 0; rank < program.ranks.size(); ++rank) {
       const std::size_t first = steps_.size();
       const auto operations = program.ranks[rank].operations();
@@ -90,20 +91,26 @@ class SlowReplay {
     return bytes == 0 ? 0 : (bytes - 1) * raw(each);
   }
   Time overhead() const { return raw(parameters_.overhead); }
+  bool is_inside(const Step& send) const {
+    return !nodes_.node_of_rank.empty() &&
+           nodes_.node_of_rank[send.rank] == nodes_.node_of_rank[send.what.peer];
+  }
   bool is_eager(const Step& send) const { return send.what.amount <= parameters_.eager_bytes; }
 
   /// When the step can happen, as far as known now.
   Time time_of(const Step& step) {
     Time time = std::max(step.started, cpu_[{step.rank, step.what.cpu}]);
-    if (step.what.kind == Kind::kSend) time = std::max(time, out_[{step.rank, step.what.nic}]);
+    if (step.what.kind == Kind::kSend && !is_inside(step)) {
+      time = std::max(time, out_[{step.rank, step.what.nic}]);
+    }
     // A receive is posted at the clock that was valid when it became free.
     return step.what.kind == Kind::kReceive ? step.started : time;
   }
 
   Time time_of(const Message& message) {
     const Step& send = steps_[message.send];
-    return std::max({message.arrival, cpu_[{send.what.peer, send.what.cpu}],
-                     in_[{send.what.peer, send.what.nic}]});
+    const Time time = std::max(message.arrival, cpu_[{send.what.peer, send.what.cpu}]);
+    return is_inside(send) ? time : std::max(time, in_[{send.what.peer, send.what.nic}]);
   }
 
   /// Takes the first event of all. False if there is none.
@@ -149,9 +156,13 @@ class SlowReplay {
       end(step, cpu);
     } else if (step.what.kind == Kind::kSend) {
       cpu = now + overhead() + more(bytes, parameters_.overhead_per_byte);
-      out_[{step.rank, step.what.nic}] =
-          now + raw(parameters_.gap) + more(bytes, parameters_.gap_per_byte);
-      messages_.push_back({index, now + overhead() + raw(parameters_.latency), numbers_++});
+      Time latency = raw(nodes_.latency);
+      if (!is_inside(step)) {
+        latency = raw(parameters_.latency);
+        out_[{step.rank, step.what.nic}] =
+            now + raw(parameters_.gap) + more(bytes, parameters_.gap_per_byte);
+      }
+      messages_.push_back({index, now + overhead() + latency, numbers_++});
       if (is_eager(step)) end(step, cpu);
     } else {
       post(step, now);
@@ -184,12 +195,14 @@ class SlowReplay {
     const std::uint64_t bytes = send.what.amount;
     message.is_taken = true;
     message.taken_number = numbers_of_taken_++;
+    const Femtoseconds wire = is_inside(send) ? nodes_.per_byte : parameters_.gap_per_byte;
     message.taken_until =
-        now + overhead() +
-        std::max(more(bytes, parameters_.overhead_per_byte), more(bytes, parameters_.gap_per_byte));
+        now + overhead() + std::max(more(bytes, parameters_.overhead_per_byte), more(bytes, wire));
     cpu_[{send.what.peer, send.what.cpu}] = message.taken_until;
-    in_[{send.what.peer, send.what.nic}] =
-        now + raw(parameters_.gap) + more(bytes, parameters_.gap_per_byte);
+    if (!is_inside(send)) {
+      in_[{send.what.peer, send.what.nic}] =
+          now + raw(parameters_.gap) + more(bytes, parameters_.gap_per_byte);
+    }
     Step* found = nullptr;
     for (Step& it : steps_) {
       if (it.what.kind == Kind::kReceive && it.has_started && !it.has_ended && fits(it, send) &&
@@ -207,8 +220,10 @@ class SlowReplay {
     if (is_eager(send)) return;
     Time& cpu = cpu_[{send.rank, send.what.cpu}];
     cpu = std::max(cpu, now);
-    Time& out = out_[{send.rank, send.what.nic}];
-    out = std::max(out, now);
+    if (!is_inside(send)) {
+      Time& out = out_[{send.rank, send.what.nic}];
+      out = std::max(out, now);
+    }
     end(send, now);
   }
 
@@ -255,6 +270,7 @@ class SlowReplay {
   }
 
   const LogGps& parameters_;
+  const SlowNodes& nodes_;
   std::uint32_t ranks_ = 0;
   std::vector<Step> steps_;
   std::vector<std::tuple<std::size_t, std::size_t, bool>> later_;
@@ -267,8 +283,9 @@ class SlowReplay {
 
 }  // namespace
 
-std::optional<SlowPrediction> slow_replay(const Program& program, const LogGps& parameters) {
-  return SlowReplay(program, parameters).run();
+std::optional<SlowPrediction> slow_replay(const Program& program, const LogGps& parameters,
+                                          const SlowNodes& nodes) {
+  return SlowReplay(program, parameters, nodes).run();
 }
 
 }  // namespace xylem::predict::testing

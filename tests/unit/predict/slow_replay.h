@@ -20,7 +20,15 @@ struct SlowPrediction {
   std::uint64_t unreceived = 0;
 };
 
-/// Nothing if ranks wait forever.
-std::optional<SlowPrediction> slow_replay(const Program& program, const LogGps& parameters);
+/// The nodes of ranks, and the latency and time per byte between ranks of one node.
+struct SlowNodes {
+  std::vector<std::uint32_t> node_of_rank;
+  Femtoseconds latency{};
+  Femtoseconds per_byte{};
+};
+
+/// Nothing if ranks wait forever. Without nodes, each rank has one of its own.
+std::optional<SlowPrediction> slow_replay(const Program& program, const LogGps& parameters,
+                                          const SlowNodes& nodes = {});
 
 }  // namespace xylem::predict::testing

@@ -1,6 +1,7 @@
 #pragma once
 
-// The machine for which a run is predicted, as a TOML file:
+// The machine for which a run is predicted, as a TOML file. example_target() has all keys. The
+// smallest target is a network as LogGPS describes it; each rank has a node of its own then:
 //
 //   [network]                    # LogGPS, see network/loggps.h
 //   latency_ns = 2500            # L
@@ -9,32 +10,99 @@
 //   gap_per_byte_ns = 0.18       # G
 //   overhead_per_byte_ns = 0     # O
 //   eager_bytes = 65535          # S
-//
-//   [node]
-//   flops_per_ns = 4             # only for time-independent traces; 1 if it is left out
 
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/config.h"
 #include "base/result.h"
+#include "predict/network/fabric.h"
 #include "predict/network/loggps.h"
+#include "predict/network/topology.h"
 
 namespace xylem::predict {
 
-/// The target. The defaults of a file are those of this struct, but a file has all keys of the
-/// network.
+enum class TopologyKind : std::uint8_t {
+  kNone,
+  kCrossbar,
+  kFatTree,
+  kMesh,
+  kTorus,
+  kDragonfly,
+  kGraph,
+};
+
+/// The section [topology]. Only the numbers of the kind count.
+struct TopologyOptions {
+  TopologyKind kind = TopologyKind::kNone;
+  std::uint32_t nodes = 0;           ///< kCrossbar
+  std::uint32_t arity = 0;           ///< kFatTree
+  std::uint32_t levels = 0;          ///< kFatTree
+  std::vector<std::uint32_t> sizes;  ///< kMesh, kTorus
+  DragonflyShape dragonfly;          ///< kDragonfly
+  std::string file;                  ///< kGraph. Relative to the target's folder.
+
+  bool operator==(const TopologyOptions&) const = default;
+};
+
+/// Which ranks are on which node. A node has at most as many ranks as cores.
+enum class MappingKind : std::uint8_t {
+  kBlock,   ///< The first ranks fill node 0, the next ones node 1, and so on.
+  kCyclic,  ///< Rank r is on node r mod the number of nodes.
+  kFile,    ///< A file has the node of each rank.
+};
+
+/// The target. The defaults of a file are those of this struct, but a file has all keys that are
+/// needed.
 struct Target {
   LogGps network;
   /// Floating-point operations that a processor makes in a nanosecond. Above 0.
   double flops_per_ns = 1;
+  std::uint32_t nodes = 0;  ///< 0: all of the topology; without a topology, as many as needed.
+  std::uint32_t cores = 1;  ///< Of a node.
+  MemoryPath memory;
+  TopologyOptions topology;
+  Fabric fabric;
+  MappingKind mapping = MappingKind::kBlock;
+  std::string mapping_file;  ///< For kFile. Relative to the target's folder.
 
   bool operator==(const Target&) const = default;
 };
 
 /// Reads the entries of a file. `name` is the file's name in error messages. Fails with
 /// kInvalidArgument and "NAME:LINE: what, and what to do" on an unknown key, a value that is not
-/// possible, and a missing key of the network.
+/// possible, a key that is missing, a key that would have no effect, and a shape that is not
+/// possible. Does not read the files that the target names.
 Result<Target> read_target(const std::vector<ConfigEntry>& entries, std::string_view name);
+
+/// A target with all keys and a comment for each. It can be read.
+std::string_view example_target();
+
+/// A target whose files have been read.
+struct LoadedTarget {
+  Target target;
+  std::unique_ptr<Topology> topology;  ///< Null if the target has none.
+  std::vector<Node> mapping;           ///< For kFile: for each rank its node.
+  std::string path;                    ///< For error messages.
+};
+
+/// Reads a target, its graph and its mapping. Fails if a file cannot be read, see read_text_file(),
+/// and as read_target(), parse_graph() and parse_mapping() do. Fails with kInvalidArgument if
+/// node.count is above the number of nodes of the topology.
+Result<LoadedTarget> load_target(const std::string& path);
+
+/// Reads a mapping: the node of rank 0, of rank 1, and so on, separated by white space. What
+/// follows a '#' does not count. Fails with kInvalidArgument and "NAME:LINE: ..." on anything else
+/// than numbers below kMaxChannels.
+Result<std::vector<Node>> parse_mapping(std::string_view text, std::string_view name);
+
+/// The nodes of `ranks` ranks. Empty if the target has neither a topology nor several cores: then
+/// each rank has a node of its own. Fails with kInvalidArgument if the target has too few nodes or
+/// cores, and if a mapping from a file has too few ranks, a node that does not exist, or too many
+/// ranks on a node.
+Result<std::vector<Node>> place_ranks(const LoadedTarget& target, std::size_t ranks);
 
 }  // namespace xylem::predict

@@ -1,4 +1,4 @@
-// Target files of anybody.
+// Target files and mappings of anybody.
 
 #include <cstdint>
 #include <string_view>
@@ -9,8 +9,10 @@
 using namespace xylem;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  const auto entries =
-      parse_config(std::string_view(reinterpret_cast<const char*>(bytes), size), "fuzz");
+  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  const auto mapping = predict::parse_mapping(text, "fuzz");
+  CHECK(mapping || mapping.error().message.starts_with("fuzz:"));
+  const auto entries = parse_config(text, "fuzz");
   if (!entries) return 0;
   const auto target = predict::read_target(*entries, "fuzz");
   if (!target) {
@@ -19,6 +21,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     return 0;
   }
   CHECK(target->flops_per_ns > 0);
+  CHECK(target->cores > 0);
+  predict::FabricCosts fabric(target->network, target->fabric, target->memory);
+  CHECK(fabric.transfer(size) <= predict::kMaxTicks);
   predict::LogGpsCosts costs(target->network);
   CHECK(costs.nic(size) <= predict::kMaxTicks);
   return 0;

@@ -4,7 +4,9 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/ids.h"
 #include "tests/unit/predict/programs.h"
 
 namespace xylem::predict {
@@ -28,7 +30,9 @@ constexpr const char* kNetwork =
 TEST(Target, IsReadFromAFile) {
   const auto read = target_of(kNetwork);
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(*read, (Target{testing::network(2500, 1500, 1000, 6, 0, 65535), 1}));
+  Target expected;
+  expected.network = testing::network(2500, 1500, 1000, 6, 0, 65535);
+  EXPECT_EQ(*read, expected);
 }
 
 TEST(Target, HasFractions) {
@@ -60,7 +64,11 @@ TEST(Target, RefusesBrokenFilesWithLineAndRemedy) {
             "network.latency_ns?); the "
             "keys are network.latency_ns, network.overhead_ns, network.gap_ns, "
             "network.gap_per_byte_ns, "
-            "network.overhead_per_byte_ns, network.eager_bytes, node.flops_per_ns"},
+            "network.overhead_per_byte_ns, network.eager_bytes, network.switch_ns, "
+            "network.bandwidth_bytes_per_ns, network.header_share"},
+           {network + "[nodes]\nqount = 5\n",
+            "t.toml:9: 'nodes.qount' is not a key of a target (did you mean node.count?); the "
+            "sections are [network], [node], [mapping], [topology]"},
            {with("gap_ns", "-1"),
             "t.toml:4: network.gap_ns: '-1' is not a time in nanoseconds; write a "
             "decimal number such as 2500 or 0.18"},
@@ -93,6 +101,195 @@ TEST(Target, RefusesBrokenFilesWithLineAndRemedy) {
     EXPECT_EQ(read.error().message, message) << text;
   }
   EXPECT_TRUE(target_of("[network\n").error().message.starts_with("t.toml:1: "));
+}
+
+constexpr const char* kFabric =
+    "switch_ns = 100\nbandwidth_bytes_per_ns = 2.5\nheader_share = 0.01\n";
+
+TEST(Target, TheExampleHasAllKeysAndCanBeRead) {
+  const std::string example(example_target());
+  const auto read = target_of(example);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->topology.kind, TopologyKind::kFatTree);
+  EXPECT_EQ(read->topology.arity, 4u);
+  EXPECT_EQ(read->topology.levels, 2u);
+  EXPECT_EQ(read->cores, 4u);
+  EXPECT_EQ(read->fabric, (Fabric{Femtoseconds{100'000'000}, Femtoseconds{400'000}, 10'000}));
+  EXPECT_EQ(read->memory, (MemoryPath{Femtoseconds{250'000'000}, Femtoseconds{100'000}}));
+  for (const char* section : {"network", "node", "mapping", "topology"}) {
+    const auto refused = target_of("[" + std::string(section) + "]\nx = 1\n");
+    ASSERT_FALSE(refused);
+    const std::string& message = refused.error().message;
+    std::string keys = message.substr(message.find("the keys are ") + 13) + ", ";
+    for (std::size_t end = keys.find(", "); end != std::string::npos; end = keys.find(", ")) {
+      const std::string key = keys.substr(keys.find('.') + 1, end - keys.find('.') - 1);
+      EXPECT_NE(example.find(key + " = "), std::string::npos) << key;
+      keys.erase(0, end + 2);
+    }
+  }
+}
+
+TEST(Target, HasTopologiesOfAllKinds) {
+  const auto of = [](const std::string& keys) {
+    const auto read = target_of(std::string(kNetwork) + kFabric + "[topology]\n" + keys);
+    EXPECT_TRUE(read) << read.error().message;
+    return read ? read->topology : TopologyOptions{};
+  };
+  TopologyOptions expected;
+  expected.kind = TopologyKind::kCrossbar;
+  expected.nodes = 12;
+  EXPECT_EQ(of("kind = \"crossbar\"\nnodes = 12\n"), expected);
+  expected = {};
+  expected.kind = TopologyKind::kTorus;
+  expected.sizes = {4, 3, 2};
+  EXPECT_EQ(of("kind = \"torus\"\nsize = \"4x3x2\"\n"), expected);
+  expected.kind = TopologyKind::kMesh;
+  expected.sizes = {8};
+  EXPECT_EQ(of("kind = \"mesh\"\nsize = 8\n"), expected);
+  expected = {};
+  expected.kind = TopologyKind::kDragonfly;
+  expected.dragonfly = {9, 4, 2, 2};
+  EXPECT_EQ(of("kind = \"dragonfly\"\ngroups = 9\nrouters = 4\nnodes_per_router = 2\n"
+               "global_links = 2\n"),
+            expected);
+  expected = {};
+  expected.kind = TopologyKind::kGraph;
+  expected.file = "a.graph";
+  EXPECT_EQ(of("kind = \"graph\"\nfile = \"a.graph\"\n"), expected);
+}
+
+TEST(Target, RefusesWhatIsMissingOrHasNoEffectOrIsNotPossible) {
+  const std::string network = kNetwork, fabric = network + kFabric;
+  const std::string torus = "[topology]\nkind = \"torus\"\n";
+  for (
+      const auto& [text, message] : {
+          std::pair<std::string, std::string>{
+              network + "[topology]\nkind = \"ring\"\n",
+              "t.toml:9: topology.kind: 'ring' is not a kind of topology; write one of crossbar, "
+              "fat_tree, mesh, torus, dragonfly, graph"},
+          {fabric + "[topology]\nsize = \"2x2\"\n",
+           "t.toml:12: topology.kind is missing; add it to the section [topology]"},
+          {network + torus + "size = \"2x2\"\n",
+           "t.toml:2: network.switch_ns is missing; add it to the section [network]"},
+          {fabric,
+           "t.toml:8: network.switch_ns has no effect without a topology; add the section "
+           "[topology], or remove it"},
+          {fabric + torus, "t.toml:12: topology.size is missing; add it to the section [topology]"},
+          {fabric + torus + "size = \"2x2\"\narity = 3\n",
+           "t.toml:14: topology.arity has no effect for the kind torus; its keys are "
+           "topology.size"},
+          {fabric + torus + "size = \"2x\"\n",
+           "t.toml:13: topology.size: '2x' is not possible; write one to three numbers such as "
+           "\"8x8x4\""},
+          {fabric + torus + "size = \"2x2x2x2\"\n",
+           "t.toml:12: a mesh or torus has 1, 2 or 3 dimensions, not 4"},
+          {fabric + "[topology]\nkind = \"crossbar\"\nnodes = 0\n",
+           "t.toml:13: topology.nodes: '0' is not possible; write a whole number above 0 such as "
+           "4"},
+          {fabric + torus + "size = \"2x2\"\n[node]\ncount = 5\n",
+           "t.toml:15: node.count is 5, but the topology has 4 nodes; make it larger, or use fewer "
+           "nodes"},
+          {network + "header_share = 1.5\n",
+           "t.toml:8: network.header_share: '1.5' is not possible; write a decimal number from 0 "
+           "to 1 such as 0.01, with at most six digits after the point"},
+          {network + "bandwidth_bytes_per_ns = 0\n",
+           "t.toml:8: network.bandwidth_bytes_per_ns: '0' is not possible; write a decimal number "
+           "from 0.000001 to 1000000 such as 2.5, with at most six digits after the point"},
+          {network + "[node]\ncores = 2\n",
+           "t.toml:9: node.memory_latency_ns is missing, and nodes have several cores; add it to "
+           "the section [node]"},
+          {network + "[mapping]\nkind = \"random\"\n",
+           "t.toml:9: mapping.kind: 'random' is not a kind of mapping; write one of block, "
+           "cyclic, file"},
+          {network + "[mapping]\nkind = \"file\"\n",
+           "t.toml:9: mapping.file is missing; add it to the section [mapping]"},
+          {network + "[mapping]\nfile = \"x\"\n",
+           "t.toml:9: mapping.file has no effect unless mapping.kind is \"file\"; change or remove "
+           "one of them"},
+          {network + "[mapping]\nkind = \"cyclic\"\n",
+           "t.toml:1: node.count is missing, and the mapping is cyclic; add it to the section "
+           "[node]"},
+      }) {
+    const auto read = target_of(text);
+    ASSERT_FALSE(read) << text;
+    EXPECT_EQ(read.error().message, message) << text;
+  }
+}
+
+TEST(Mapping, IsReadFromAFile) {
+  EXPECT_EQ(*parse_mapping("# the first node twice\n0 0\t3\r\n\n2 # last", "m"),
+            (std::vector<Node>{Node{0}, Node{0}, Node{3}, Node{2}}));
+  for (const auto& [text, message] :
+       {std::pair<std::string, std::string>{
+            "0\n1 x\n", "m:2: 'x' is not a node; write a number from 0 to 16777215"},
+        {"-1", "m:1: '-1' is not a node; write a number from 0 to 16777215"},
+        {"16777216", "m:1: '16777216' is not a node; write a number from 0 to 16777215"}}) {
+    const auto read = parse_mapping(text, "m");
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().message, message);
+  }
+}
+
+LoadedTarget loaded(const std::string& more, std::vector<Node> mapping = {}) {
+  auto read = target_of(kNetwork + more);
+  EXPECT_TRUE(read) << read.error().message;
+  auto topology = make_crossbar(4);
+  LoadedTarget made{*read, nullptr, std::move(mapping), "t.toml"};
+  if (read->topology.kind != TopologyKind::kNone) made.topology = *std::move(topology);
+  return made;
+}
+
+std::vector<std::uint32_t> placed(const LoadedTarget& target, std::size_t ranks) {
+  const auto nodes = place_ranks(target, ranks);
+  EXPECT_TRUE(nodes) << nodes.error().message;
+  std::vector<std::uint32_t> numbers;
+  if (nodes) {
+    for (const Node it : *nodes) numbers.push_back(raw(it));
+  }
+  return numbers;
+}
+
+constexpr const char* kCrossbar = "[topology]\nkind = \"crossbar\"\nnodes = 4\n";
+constexpr const char* kTwoCores =
+    "[node]\ncores = 2\nmemory_latency_ns = 1\nmemory_per_byte_ns = 1\n";
+using Numbers = std::vector<std::uint32_t>;
+
+TEST(Mapping, PlacesRanks) {
+  const std::string fabric = kFabric;
+  EXPECT_EQ(placed(loaded(""), 3), Numbers());
+  EXPECT_EQ(placed(loaded(fabric + kCrossbar), 3), (Numbers{0, 1, 2}));
+  EXPECT_EQ(placed(loaded(kTwoCores), 5), (Numbers{0, 0, 1, 1, 2}));
+  EXPECT_EQ(placed(loaded(fabric + kCrossbar + kTwoCores + "[mapping]\nkind = \"cyclic\"\n"), 6),
+            (Numbers{0, 1, 2, 3, 0, 1}));
+  EXPECT_EQ(placed(loaded(std::string(kTwoCores) + "count = 3\n[mapping]\nkind = \"cyclic\"\n"), 5),
+            (Numbers{0, 1, 2, 0, 1}));
+  EXPECT_EQ(placed(loaded(std::string(kTwoCores) + "[mapping]\nkind = \"file\"\nfile = \"m\"\n",
+                          {Node{7}, Node{2}, Node{7}}),
+                   2),
+            (Numbers{7, 2}));
+}
+
+TEST(Mapping, RefusesTooManyRanks) {
+  const std::string file = "[mapping]\nkind = \"file\"\nfile = \"m\"\n";
+  const std::string fabric = kFabric;
+  const auto refused = [](const LoadedTarget& target, std::size_t ranks) {
+    const auto nodes = place_ranks(target, ranks);
+    return nodes ? "" : nodes.error().message;
+  };
+  EXPECT_EQ(refused(loaded(fabric + kCrossbar + kTwoCores), 9),
+            "t.toml: has room for 8 ranks (4 nodes, node.cores = 2), but 9 are needed; raise one "
+            "of both");
+  EXPECT_EQ(refused(loaded("[node]\ncount = 3\n"), 4),
+            "t.toml: has room for 3 ranks (3 nodes, node.cores = 1), but 4 are needed; raise one "
+            "of both");
+  EXPECT_EQ(refused(loaded(fabric + kCrossbar + kTwoCores + file, {Node{0}}), 2),
+            "m: has nodes for 1 ranks, but the program has 2; add a node for each rank");
+  EXPECT_EQ(refused(loaded(fabric + kCrossbar + kTwoCores + file, {Node{0}, Node{4}}), 2),
+            "m: rank 1 is on node 4, but the target has 4 nodes, numbered from 0; use one of "
+            "these");
+  EXPECT_EQ(refused(loaded(kTwoCores + file, {Node{1}, Node{1}, Node{1}}), 3),
+            "m: rank 2 is on node 1, which has more ranks than its 2 cores; use another node, or "
+            "raise node.cores");
 }
 
 }  // namespace

@@ -1,0 +1,55 @@
+#include "predict/target/target.h"
+
+namespace xylem::predict {
+
+std::string_view example_target() {
+  return R"(# A target for `xylem predict --target FILE`: the machine for which a run is predicted.
+# The numbers are an example, not those of a real machine. Times are decimal fractions of a nanosecond,
+# with at most six digits after the point.
+
+[network]
+# The ends of a message (LogGPS). All six keys are needed.
+latency_ns = 1300               # L: time between two nodes. Only the model loggps uses it.
+overhead_ns = 500               # o: time of a processor to start or to take a message
+gap_ns = 300                    # g: time of a network interface (NIC) per message
+gap_per_byte_ns = 0.4           # G: time of a NIC per byte, except the first
+overhead_per_byte_ns = 0        # O: time of a processor per byte, except the first
+eager_bytes = 16384             # S: a larger message waits for its receive
+# Switches and channels. Needed with a topology, and only then.
+switch_ns = 100                 # time of a switch to send a header on
+bandwidth_bytes_per_ns = 2.5    # of a channel. 2.5 bytes a nanosecond are 2.5 GB/s, or 20 Gb/s
+header_share = 0.01             # share of a message that a switch needs before it sends it on
+
+[node]
+# count = 16                    # nodes that ranks may use. If left out: all of the topology
+cores = 4                       # maximum number of ranks on a node. 1 if left out
+memory_latency_ns = 250         # between two ranks of a node. Needed if cores is above 1
+memory_per_byte_ns = 0.1        # the same
+flops_per_ns = 4                # speed of a core, for time-independent traces. 1 if left out
+
+[mapping]
+kind = "block"                  # block: ranks 0, 1, 2, 3 on node 0, and so on
+                                # cyclic: rank r on node r mod the number of nodes
+                                # file: a file has the node of each rank, in the order of ranks
+# file = "ranks.map"
+
+[topology]
+# Leave this section out, and all nodes are equally far from each other (loggps only).
+kind = "fat_tree"
+arity = 4                       # a k-ary n-tree: arity k, levels n, k^n nodes
+levels = 2
+# kind = "crossbar"             # one switch
+# nodes = 16
+# kind = "mesh"                 # or "torus": one to three dimensions, a switch for each node
+# size = "4x4x2"
+# kind = "dragonfly"            # groups of routers; one link between each pair of groups
+# groups = 9
+# routers = 4                   # of a group
+# nodes_per_router = 2
+# global_links = 2              # of a router
+# kind = "graph"                # a file with two words in each line: the ends of a link
+# file = "network.graph"        # numbers are nodes, other words are switches
+)";
+}
+
+}  // namespace xylem::predict

@@ -1,0 +1,148 @@
+// Targets with the files that they name, and the nodes of ranks.
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+
+#include "base/ids.h"
+#include "base/quoted.h"
+#include "base/saturating.h"
+#include "base/text_file.h"
+#include "predict/target/shape_internal.h"
+#include "predict/target/target.h"
+
+namespace xylem::predict {
+namespace {
+
+Unexpected wrong(const std::string& what) { return unexpected(Code::kInvalidArgument, what); }
+
+Result<std::string> read_named(const std::string& target, const std::string& file,
+                               std::string_view what, std::string& path) {
+  path = (std::filesystem::path(target).parent_path() / file).string();
+  auto text = read_text_file(path, what);
+  if (text && text->size() > kMaxTextBytes) {
+    return wrong(path + ": is larger than " + std::to_string(kMaxTextBytes >> 20) +
+                 " MiB; make it smaller");
+  }
+  return text;
+}
+
+Result<void> load_topology(LoadedTarget& to) {
+  const TopologyOptions& options = to.target.topology;
+  if (options.kind == TopologyKind::kNone) return {};
+  std::string path;
+  Result<std::unique_ptr<Topology>> topology = unexpected(Code::kInternal, "");
+  if (options.kind == TopologyKind::kGraph) {
+    const auto text = read_named(to.path, options.file, "topology", path);
+    if (!text) return unexpected(text.error());
+    topology = parse_graph(*text, path);
+  } else {
+    topology = make_topology(options);
+  }
+  if (!topology) return unexpected(topology.error());
+  to.topology = *std::move(topology);
+  const std::string fault = fault_of_count(to.target, *to.topology);
+  return fault.empty() ? Result<void>() : Result<void>(wrong(to.path + ": " + fault));
+}
+
+/// Nodes that ranks may use. 0: any number.
+std::uint64_t nodes_of(const LoadedTarget& of) {
+  if (of.target.nodes > 0) return of.target.nodes;
+  return of.topology ? of.topology->nodes() : 0;
+}
+
+Result<std::vector<Node>> place_by_file(const LoadedTarget& on, std::size_t ranks) {
+  const std::string& file = on.target.mapping_file;
+  if (on.mapping.size() < ranks) {
+    return wrong(file + ": has nodes for " + std::to_string(on.mapping.size()) +
+                 " ranks, but the program has " + std::to_string(ranks) +
+                 "; add a node for each rank");
+  }
+  std::vector<Node> nodes(on.mapping.begin(),
+                          on.mapping.begin() + static_cast<std::ptrdiff_t>(ranks));
+  const std::uint64_t limit = nodes_of(on);
+  std::vector<std::uint32_t> ranks_on;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const std::uint32_t node = raw(nodes[rank]);
+    const std::string which =
+        file + ": rank " + std::to_string(rank) + " is on node " + std::to_string(node) + ", ";
+    if (limit > 0 && node >= limit) {
+      return wrong(which + "but the target has " + std::to_string(limit) +
+                   " nodes, numbered from 0; use one of these");
+    }
+    ranks_on.resize(std::max<std::size_t>(ranks_on.size(), node + 1));
+    if (++ranks_on[node] > on.target.cores) {
+      return wrong(which + "which has more ranks than its " + std::to_string(on.target.cores) +
+                   " cores; use another node, or raise node.cores");
+    }
+  }
+  return nodes;
+}
+
+}  // namespace
+
+Result<LoadedTarget> load_target(const std::string& path) {
+  const auto entries = load_config(path);
+  if (!entries) return unexpected(entries.error());
+  auto target = read_target(*entries, path);
+  if (!target) return unexpected(std::move(target.error()));
+  LoadedTarget loaded{*std::move(target), nullptr, {}, path};
+  if (auto topology = load_topology(loaded); !topology) return unexpected(topology.error());
+  if (loaded.target.mapping == MappingKind::kFile) {
+    std::string file;
+    const auto text = read_named(path, loaded.target.mapping_file, "mapping", file);
+    if (!text) return unexpected(text.error());
+    auto mapping = parse_mapping(*text, file);
+    if (!mapping) return unexpected(std::move(mapping.error()));
+    loaded.mapping = *std::move(mapping);
+  }
+  return loaded;
+}
+
+Result<std::vector<Node>> parse_mapping(std::string_view text, std::string_view name) {
+  constexpr std::string_view kBlanks = " \t\r";
+  std::vector<Node> nodes;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    line = line.substr(0, line.find('#'));
+    while (true) {
+      line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
+      if (line.empty()) break;
+      const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
+      line.remove_prefix(word.size());
+      std::uint32_t node = 0;
+      const auto [stop, failed] = std::from_chars(word.data(), word.data() + word.size(), node);
+      if (failed != std::errc{} || stop != word.data() + word.size() || node >= kMaxChannels) {
+        return wrong(std::string(name) + ":" + std::to_string(number) + ": " + quoted(word) +
+                     " is not a node; write a number from 0 to " +
+                     std::to_string(kMaxChannels - 1));
+      }
+      nodes.push_back(Node{node});
+    }
+  }
+  return nodes;
+}
+
+Result<std::vector<Node>> place_ranks(const LoadedTarget& target, std::size_t ranks) {
+  const Target& on = target.target;
+  if (on.mapping == MappingKind::kFile) return place_by_file(target, ranks);
+  const std::uint64_t nodes = nodes_of(target);
+  if (nodes > 0 && ranks > saturating_multiply<std::uint64_t>(nodes, on.cores)) {
+    return wrong(target.path + ": has room for " + std::to_string(nodes * on.cores) + " ranks (" +
+                 std::to_string(nodes) + " nodes, node.cores = " + std::to_string(on.cores) +
+                 "), but " + std::to_string(ranks) + " are needed; raise one of both");
+  }
+  std::vector<Node> placed;
+  if (!target.topology && on.cores == 1) return placed;
+  placed.reserve(ranks);
+  for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+    const std::uint64_t node = on.mapping == MappingKind::kCyclic ? rank % nodes : rank / on.cores;
+    placed.push_back(Node{static_cast<std::uint32_t>(node)});
+  }
+  return placed;
+}
+
+}  // namespace xylem::predict

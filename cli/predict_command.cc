@@ -2,18 +2,25 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <functional>
 #include <iostream>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/clock.h"
-#include "base/config.h"
+#include "base/nearest_word.h"
 #include "base/printable_text.h"
 #include "base/quantity_text.h"
+#include "base/quoted.h"
 #include "cli/exit_code.h"
-#include "predict/replay/replay.h"
+#include "cli/network_text.h"
+#include "predict/replay/machine.h"
 #include "predict/target/target.h"
 #include "predict/trace/source.h"
 #include "viz/json.h"
@@ -27,10 +34,21 @@ using predict::Prediction;
 
 constexpr std::size_t kMaxPrintedRanks = 16;
 
-Result<predict::Target> load_target(const std::string& path) {
-  const auto entries = load_config(path);
-  if (!entries) return unexpected(entries.error());
-  return predict::read_target(*entries, path);
+constexpr std::array<const char*, 3> kModels = {"loggps", "analytic", "channels"};
+
+predict::Model model_of(const std::string& name) {
+  const auto found = std::ranges::find(kModels, name);
+  CHECK(found != kModels.end());
+  return static_cast<predict::Model>(found - kModels.begin());
+}
+
+/// The machine of a target, with nodes for `ranks` ranks. The target must outlive it.
+Result<predict::Machine> machine_for(const predict::LoadedTarget& target, std::size_t ranks) {
+  auto nodes = predict::place_ranks(target, ranks);
+  if (!nodes) return unexpected(std::move(nodes.error()));
+  const predict::Target& of = target.target;
+  return predict::Machine{of.network, of.fabric, of.memory, target.topology.get(),
+                          *std::move(nodes)};
 }
 
 /// Time of a rank in which it does not compute.
@@ -54,10 +72,10 @@ std::vector<std::size_t> last_ranks(const Prediction& of) {
   return ranks;
 }
 
-std::string text_of(const Prediction& of) {
+std::string text_of(const Prediction& of, const std::string& model) {
   std::string text = "makespan " + time_text(of.makespan_ns) + " (" + count_text(of.makespan_ns) +
                      " ns): " + counted(of.end_ns.size(), "rank") + ", " +
-                     counted(of.messages, "message") + ", model loggps\n";
+                     counted(of.messages, "message") + ", model " + model + "\n";
   viz::TextColumns columns(
       {{"rank", true}, {"end", true}, {"computing", true}, {"messages and waiting", true}});
   const std::vector<std::size_t> ranks = last_ranks(of);
@@ -72,14 +90,16 @@ std::string text_of(const Prediction& of) {
   return text;
 }
 
-std::string json_of(const Prediction& of, double seconds) {
+std::string json_of(const predict::MachinePrediction& result, const std::string& model,
+                    const predict::Topology* topology, double seconds) {
+  const Prediction& of = result.prediction;
   std::vector<std::size_t> ranks(of.end_ns.size());
   std::iota(ranks.begin(), ranks.end(), std::size_t{0});
   viz::Json json;
   json.object([&] {
     json.field("version", viz::kApiVersion);
     json.field("view", "predict");
-    json.field("model", "loggps");
+    json.field("model", model);
     json.field("makespan_ns", of.makespan_ns);
     json.field("events", of.events);
     json.field("messages", of.messages);
@@ -93,12 +113,57 @@ std::string json_of(const Prediction& of, double seconds) {
         json.field("ready_ns", 0);
       });
     });
-    json.array("channels", std::vector<int>(), [](int) {});
+    write_channels(json, result, topology);
+    if (model_of(model) == predict::Model::kAnalytic) {
+      json.field("replays", result.replays);
+      json.field("converged", result.has_converged);
+      json.field("saturated", result.saturated);
+    }
     // The only number that is measured, and not the same in each run.
     json.field("events_per_s", seconds > 0 ? std::optional(static_cast<double>(of.events) / seconds)
                                            : std::nullopt);
   });
   return json.take() + '\n';
+}
+
+/// The parts of "SRC,DST,BYTES".
+std::optional<TimedMessage> parse_message(const std::string& text) {
+  std::array<std::uint64_t, 3> numbers{};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (i > 0 && (at == end || *at++ != ',')) return std::nullopt;
+    const auto [stop, failed] = std::from_chars(at, end, numbers[i]);
+    if (failed != std::errc{}) return std::nullopt;
+    at = stop;
+  }
+  if (at != end || std::max(numbers[0], numbers[1]) >= predict::kMaxRanks) return std::nullopt;
+  return TimedMessage{static_cast<std::uint32_t>(numbers[0]),
+                      static_cast<std::uint32_t>(numbers[1]),
+                      numbers[2],
+                      "",
+                      {}};
+}
+
+Result<TimedMessage> time_message(const PredictOptions& options,
+                                  const predict::LoadedTarget& target) {
+  auto message = parse_message(options.message);
+  CHECK(message);
+  const auto machine = machine_for(target, std::max(message->source, message->destination) + 1);
+  if (!machine) return unexpected(machine.error());
+  const auto delay = predict::message_delay(*machine, model_of(options.model), message->source,
+                                            message->destination, message->bytes);
+  if (!delay) return unexpected(delay.error());
+  message->model = options.model;
+  message->delay = *delay;
+  return *std::move(message);
+}
+
+Result<std::string> answer_message(const PredictOptions& options,
+                                   const predict::LoadedTarget& target) {
+  const auto message = time_message(options, target);
+  if (!message) return unexpected(message.error());
+  return options.json ? message_json(*message) : message_text(*message);
 }
 
 }  // namespace
@@ -108,21 +173,36 @@ int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& 
     err << "xylem predict: " << printable(error.message) << '\n';
     return code;
   };
-  const auto target = load_target(options.target);
+  const auto target = predict::load_target(options.target);
   if (!target) return fail(target.error(), kExitUsage);
-  const auto program = predict::read_program(options.source, target->flops_per_ns);
+  if (!options.message.empty()) {
+    const auto answer = answer_message(options, *target);
+    if (!answer) return fail(answer.error(), kExitUsage);
+    out << *answer << std::flush;
+    return kExitSuccess;
+  }
+  const auto program = predict::read_program(options.source, target->target.flops_per_ns);
   if (!program) return fail(program.error(), kExitFailure);
+  const auto machine = machine_for(*target, program->ranks.size());
+  if (!machine) return fail(machine.error(), kExitUsage);
   const Nanos begin = monotonic_now();
-  const auto prediction = predict::replay(*program, target->network);
+  const auto result = predict::replay_on(*program, *machine, model_of(options.model));
   const auto seconds = static_cast<double>(monotonic_now() - begin) / 1e9;
-  if (!prediction) {
-    return fail({prediction.error().code, options.source + ": " + prediction.error().message},
+  if (!result) {
+    return fail({result.error().code, options.source + ": " + result.error().message},
                 kExitFailure);
   }
-  out << (options.json ? json_of(*prediction, seconds) : text_of(*prediction)) << std::flush;
-  if (prediction->unreceived > 0) {
-    err << "xylem predict: no receive matches " << counted(prediction->unreceived, "message")
-        << "; the first is that of " << prediction->first_unreceived << '\n';
+  const Prediction& prediction = result->prediction;
+  const predict::Topology* topology = target->topology.get();
+  out << (options.json ? json_of(*result, options.model, topology, seconds)
+                       : text_of(prediction, options.model) + channels_text(*result, topology))
+      << std::flush;
+  if (const std::string doubts = doubts_about(*result, topology); !doubts.empty()) {
+    err << "xylem predict: " << doubts << '\n';
+  }
+  if (prediction.unreceived > 0) {
+    err << "xylem predict: no receive matches " << counted(prediction.unreceived, "message")
+        << "; the first is that of " << prediction.first_unreceived << '\n';
   }
   return kExitSuccess;
 }
@@ -132,19 +212,44 @@ void add_predict_command(CLI::App& app, int& code) {
       "predict", "Predict how long a program runs on a machine that a file describes");
   // Shared with the callback below, which CLI11 copies and calls after this function has returned.
   const auto options = std::make_shared<PredictOptions>();
+  CLI::Option* source = command
+                            ->add_option("SOURCE", options->source,
+                                         "A GOAL file (*.goal), or the list file of a "
+                                         "time-independent trace")
+                            ->type_name("");
+  CLI::Option* target =
+      command->add_option("--target", options->target, "The target machine, a TOML file")
+          ->type_name("FILE");
+  command->add_option("--model", options->model, "The model of the network")
+      ->type_name("loggps|analytic|channels")
+      ->check([](const std::string& text) {
+        if (std::ranges::find(kModels, text) != kModels.end()) return std::string();
+        return xylem::quoted(text) + " is not a model" +
+               did_you_mean(text, std::vector<std::string>(kModels.begin(), kModels.end()));
+      });
   command
-      ->add_option("SOURCE", options->source,
-                   "A GOAL file (*.goal), or the list file of a time-independent trace")
-      ->type_name("")
-      ->required();
-  command->add_option("--target", options->target, "The target machine, a TOML file")
-      ->type_name("FILE")
-      ->required();
-  command->add_option("--model", "The model of the network")
-      ->type_name("loggps")
-      ->check(CLI::IsMember({"loggps"}));
+      ->add_option("--message", options->message,
+                   "Instead of SOURCE: print the parts of the time of one message in an idle "
+                   "network, from rank SRC to rank DST")
+      ->type_name("SRC,DST,BYTES")
+      ->check([](const std::string& text) {
+        return parse_message(text) ? "" : "write two ranks and a number of bytes such as 0,5,1000";
+      })
+      ->excludes(source);
   command->add_flag("--json", options->json, "One JSON object for programs");
-  command->callback([options, &code] { code = run_predict(*options, std::cout, std::cerr); });
+  const auto print = std::make_shared<bool>(false);
+  command->add_flag("--print-target", *print,
+                    "Print an example of a target with all keys, and exit");
+  command->callback([options, print, source, target, &code] {
+    if (*print) {
+      std::cout << predict::example_target() << std::flush;
+      code = kExitSuccess;
+      return;
+    }
+    if (target->count() == 0) throw CLI::RequiredError("--target");
+    if (source->count() == 0 && options->message.empty()) throw CLI::RequiredError("SOURCE");
+    code = run_predict(*options, std::cout, std::cerr);
+  });
 }
 
 }  // namespace xylem

@@ -63,6 +63,7 @@ class CommandLine(WholeSystemTest):
                              (["run", "--detial", "trace", "--", "true"], "--detail"),
                              (["run", "--detail", "trce", "--", "true"], "trace"),
                              (["top", "--pane", "rank"], "ranks"), (["completion", "bsh"], "bash"),
+                             (["predict", "x.goal", "--target", "t", "--model", "chanels"], "channels"),
                              (["place", "--hosts", "a", "--placement", "fuzy"], "fuzzy")):
             self.assertIn(f" (did you mean {right}?)", self.refused(*words))
 

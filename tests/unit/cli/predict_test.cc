@@ -47,8 +47,10 @@ class Predict : public ::testing::Test {
   /// The answer's code, with `out_` and `err_`; the folder's name is left out of both.
   int predict(const std::string& source, bool json = false) {
     std::ostringstream out, err;
-    const int code =
-        run_predict({(folder_ / source).string(), (folder_ / "t.toml").string(), json}, out, err);
+    options_.source = (folder_ / source).string();
+    options_.target = (folder_ / "t.toml").string();
+    options_.json = json;
+    const int code = run_predict(options_, out, err);
     out_ = plain(out.str());
     err_ = plain(err.str());
     return code;
@@ -59,8 +61,19 @@ class Predict : public ::testing::Test {
   }
 
   fs::path folder_;
+  PredictOptions options_;
   std::string out_, err_;
 };
+
+constexpr const char* kFabric =
+    "switch_ns = 100\nbandwidth_bytes_per_ns = 0.5\nheader_share = 0.01\n";
+/// Two switches with two nodes each.
+constexpr const char* kGraph = "0 left\n1 left\n2 right\n3 right\nleft right\n";
+
+std::string on_graph(const std::string& more = "") {
+  return std::string(kTarget) + kFabric + more +
+         "[topology]\nkind = \"graph\"\nfile = \"net/two.graph\"\n";
+}
 
 TEST_F(Predict, ARingStep) {
   write("ring.goal", kRing);
@@ -144,6 +157,124 @@ TEST_F(Predict, SaysThatMessagesAreNotReceived) {
             "bytes to rank 1, tag 5\n");
 }
 
+TEST_F(Predict, ShowsTheChannelsOfATopology) {
+  write("t.toml", on_graph("[mapping]\nkind = \"file\"\nfile = \"ranks.map\"\n"));
+  write("net/two.graph", kGraph);
+  write("ranks.map", "0 2  # on different sides\n");
+  write("ping.goal",
+        "num_ranks 2\nrank 0 { send 1000b to 1 }\nrank 1 {\nl1: recv 1000b from 0\n"
+        "l2: calc 494\nl2 requires l1\n}\n");
+  options_.model = "channels";
+  EXPECT_EQ(predict("ping.goal"), kExitSuccess) << err_;
+  // 1500 + 2 (100 + 20) + 999 * 6 + 1500 + 494; the channel needs 2000, less than the NIC.
+  EXPECT_EQ(out_,
+            "makespan 9.73 us (9,728 ns): 2 ranks, 1 message, model channels\n"
+            "  rank      end  computing  messages and waiting\n"
+            "     0  1.50 us       0 ns               1.50 us\n"
+            "     1  9.73 us     494 ns               9.23 us\n"
+            "  channel            busy    load  messages   bytes\n"
+            "  node 0 > left   2.00 us  20.6 %         1  1000 B\n"
+            "  right > node 2  2.00 us  20.6 %         1  1000 B\n"
+            "  left > right    2.00 us  20.6 %         1  1000 B\n");
+  EXPECT_EQ(predict("ping.goal", true), kExitSuccess);
+  const auto answer = boost::json::parse(out_).as_object();
+  EXPECT_EQ(answer.at("model").as_string(), "channels");
+  EXPECT_EQ(answer.at("channels").as_array().size(), 3u);
+  auto last = answer.at("channels").as_array()[2].as_object();
+  EXPECT_NEAR(last.at("load").as_double(), 2000.0 / 9728, 1e-9);
+  last.erase("load");
+  EXPECT_EQ(boost::json::serialize(last),
+            "{\"channel\":8,\"from\":\"left\",\"to\":\"right\",\"messages\":1,\"bytes\":1000,"
+            "\"busy_ns\":2000}");
+  EXPECT_FALSE(answer.contains("replays"));
+}
+
+TEST_F(Predict, SaysThatTheNetworkIsSaturated) {
+  write("t.toml",
+        "[network]\nlatency_ns = 1\noverhead_ns = 1\ngap_ns = 0\ngap_per_byte_ns = 0\n"
+        "overhead_per_byte_ns = 0\neager_bytes = 65535\nswitch_ns = 0\n"
+        "bandwidth_bytes_per_ns = 1\nheader_share = 0\n"
+        "[topology]\nkind = \"crossbar\"\nnodes = 3\n");
+  std::string text = "num_ranks 3\n";
+  for (int rank = 0; rank < 2; ++rank) {
+    text += "rank " + std::to_string(rank) + " {\n";
+    for (int i = 0; i < 50; ++i) text += "send 100b to 2\n";
+    text += "}\n";
+  }
+  text += "rank 2 {\n";
+  for (int i = 0; i < 100; ++i) text += "recv 100b from " + std::to_string(i % 2) + "\n";
+  write("many.goal", text + "}\n");
+  options_.model = "analytic";
+  EXPECT_EQ(predict("many.goal", true), kExitSuccess);
+  EXPECT_THAT(err_, HasSubstr("xylem predict: the network is saturated, and the prediction is too "
+                              "short: 3 channels are busy for more than 95.0 % of the run, switch "
+                              "0 > node 2 for "));
+  const auto answer = boost::json::parse(out_).as_object();
+  EXPECT_EQ(answer.at("saturated").as_int64(), 3);
+  EXPECT_GE(answer.at("replays").as_int64(), 2);
+  EXPECT_TRUE(answer.at("converged").is_bool());
+  options_.model = "channels";
+  EXPECT_EQ(predict("many.goal"), kExitSuccess);
+  EXPECT_EQ(err_, "");
+  EXPECT_THAT(out_, HasSubstr("switch 0 > node 2  10.0 us"));
+}
+
+TEST_F(Predict, PrintsThePartsOfAMessage) {
+  write("t.toml",
+        on_graph("[node]\ncores = 2\nmemory_latency_ns = 70.5\nmemory_per_byte_ns = 1\n"));
+  write("net/two.graph", kGraph);
+  options_.message = "0,4,1000";
+  options_.model = "channels";
+  EXPECT_EQ(predict(""), kExitSuccess) << err_;
+  EXPECT_EQ(out_,
+            "message of 1,000 bytes from rank 0 to rank 4, model channels, 2 switches\n"
+            "  part                         time\n"
+            "  sender's overhead         1.50 us\n"
+            "  switches                   200 ns\n"
+            "  headers through switches    40 ns\n"
+            "  transfer                  5.99 us\n"
+            "  receiver's overhead       1.50 us\n"
+            "  total                     9.23 us\n");
+  EXPECT_EQ(predict("", true), kExitSuccess);
+  EXPECT_EQ(out_,
+            "{\"version\":1,\"view\":\"message\",\"model\":\"channels\",\"source\":0,"
+            "\"destination\":4,\"bytes\":1000,\"switches\":2,\"send_overhead_ns\":1500,"
+            "\"switches_ns\":200,\"headers_ns\":40,\"transfer_ns\":5994,"
+            "\"receive_overhead_ns\":1500,\"total_ns\":9234}\n");
+  options_.message = "2,3,1";
+  EXPECT_EQ(predict("", true), kExitSuccess);
+  EXPECT_THAT(out_, HasSubstr("\"switches\":0,\"send_overhead_ns\":1500,\"latency_ns\":70.5,"
+                              "\"transfer_ns\":0,\"receive_overhead_ns\":1500,"
+                              "\"total_ns\":3070.5}"));
+  options_.message = "0,8,1";
+  EXPECT_EQ(predict(""), kExitUsage);
+  EXPECT_EQ(err_,
+            "xylem predict: t.toml: has room for 8 ranks (4 nodes, node.cores = 2), but 9 are "
+            "needed; raise one of both\n");
+}
+
+TEST_F(Predict, RefusesFilesOfATarget) {
+  write("ring.goal", kRing);
+  write("t.toml", on_graph());
+  EXPECT_EQ(predict("ring.goal"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("xylem predict: net/two.graph: "));
+  write("net/two.graph", "0 left\n2 left\n");
+  EXPECT_EQ(predict("ring.goal"), kExitUsage);
+  EXPECT_EQ(err_,
+            "xylem predict: net/two.graph:2: node 1 is missing; number the nodes from 0 without "
+            "gaps\n");
+  write("net/two.graph", kGraph);
+  write("t.toml", on_graph("[node]\ncount = 9\n"));
+  EXPECT_EQ(predict("ring.goal"), kExitUsage);
+  EXPECT_EQ(err_,
+            "xylem predict: t.toml: node.count is 9, but the topology has 4 nodes; make it larger, "
+            "or use fewer nodes\n");
+  write("t.toml", kTarget);
+  options_.model = "analytic";
+  EXPECT_EQ(predict("ring.goal"), kExitFailure);
+  EXPECT_THAT(err_, HasSubstr("the target has no topology, which this model needs"));
+}
+
 /// The lines of docs/predict.md between `from` and `to`.
 std::string document_between(const std::string& from, const std::string& to) {
   std::ifstream stream(std::string(XYLEM_SOURCE_DIR) + "/docs/predict.md");
@@ -157,6 +288,13 @@ TEST_F(Predict, DoesWhatTheDocumentSays) {
   write("t.toml", document_between("## The target\n\n```\n", "```"));
   EXPECT_EQ(predict("ring.goal"), kExitSuccess) << err_;
   EXPECT_EQ(out_, document_between("--target target.toml\n", "```"));
+  write("t.toml", document_between("$ cat two.toml\n", "$ xylem predict"));
+  options_.model = "channels";
+  EXPECT_EQ(predict("ring.goal"), kExitSuccess) << err_;
+  EXPECT_EQ(out_, document_between("--target two.toml --model channels\n", "```"));
+  options_.message = "0,1,8192";
+  EXPECT_EQ(predict(""), kExitSuccess) << err_;
+  EXPECT_EQ(out_, document_between("--message 0,1,8192\n", "```"));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // GOAL of anybody: what can be read is written as a text that reads back as the same program, and
-// can be replayed. Few random texts are GOAL, so the bytes also choose the statements of a text
-// that nearly always is.
+// can be replayed, also on a network of channels. Few random texts are GOAL, so the bytes also
+// choose the statements of a text that nearly always is.
 
 #include <cstdint>
 #include <span>
@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "predict/replay/replay.h"
+#include "predict/replay/machine.h"
 #include "predict/trace/goal_text.h"
 
 using namespace xylem;
@@ -52,6 +52,25 @@ std::string chosen(std::span<const std::uint8_t> bytes) {
   return text;
 }
 
+/// Two ranks on a node, as far as there are ranks.
+void check_channels(const predict::Program& program, const predict::LogGps& ends) {
+  const std::size_t ranks = program.ranks.size();
+  if (ranks == 0 || ranks > 64) return;
+  const auto mesh = predict::make_grid({32}, false);
+  CHECK(mesh);
+  predict::Machine machine{
+      ends,
+      {predict::Femtoseconds{7'000'000}, predict::Femtoseconds{900'000}, 100'000},
+      {predict::Femtoseconds{3'000'000}, predict::Femtoseconds{1000}},
+      mesh->get(),
+      {}};
+  for (std::uint32_t i = 0; i < ranks; ++i) machine.node_of_rank.push_back(predict::Node{i / 2});
+  const auto plain = predict::replay(program, ends);
+  const auto found = predict::replay_on(program, machine, predict::Model::kChannels);
+  CHECK(!found || found->prediction.end_ns.size() == ranks);
+  if (plain && found) CHECK(found->prediction.messages == plain->messages);
+}
+
 void check(std::string_view text) {
   const auto program = predict::parse_goal(text, "fuzz");
   if (!program) {
@@ -64,6 +83,7 @@ void check(std::string_view text) {
   const predict::LogGps network{predict::Femtoseconds{2'500'000}, predict::Femtoseconds{1'500'001},
                                 predict::Femtoseconds{1'000'000}, predict::Femtoseconds{6000},
                                 predict::Femtoseconds{10},        8};
+  check_channels(*program, network);
   const auto prediction = predict::replay(*program, network);
   const auto repeated = predict::replay(*again, network);
   CHECK(prediction.has_value() == repeated.has_value());

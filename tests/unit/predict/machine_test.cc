@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "predict/network/channels.h"
+#include "tests/unit/predict/deliver.h"
 #include "tests/unit/predict/random_programs.h"
 
 namespace xylem::predict {
@@ -319,6 +321,62 @@ TEST(Machine, TheSameRandomTrafficIsSlowerOnLongerPaths) {
     EXPECT_LT(crossbar, torus);
     EXPECT_LT(torus, mesh);
   }
+}
+
+// The overheads and gaps are 0, so the ranks show what the network alone does.
+TEST(Machine, SendsThroughTheNetworkAtTheTimesOfTheProgram) {
+  const auto torus = new_topology(make_grid({4, 4}, true));
+  int compared = 0;
+  for (std::uint32_t trial = 0; trial < 50; ++trial) {
+    Random random(500 + trial);
+    Machine machine = machine_on(torus.get(), 16);
+    machine.ends = testing::network(0, 0, 0, 0, 0, 1 << 30);
+    machine.node_of_rank = scrambled(16, trial);
+    std::vector<std::vector<Operation>> operations(16);
+    std::vector<testing::Sent> messages;
+    std::vector<std::uint32_t> receivers;
+    for (std::uint32_t from = 0; from < 8; ++from) {
+      Ticks now = 0;
+      for (int i = 0; i < 40; ++i) {
+        const std::uint64_t pause = 1 + below(random, 4000), bytes = below(random, 3000);
+        const auto to = static_cast<std::uint32_t>(8 + below(random, 8));
+        operations[from].push_back(compute(pause));
+        operations[from].push_back(send(bytes, to));
+        operations[to].push_back(receive(bytes, kAnySource));
+        now += pause;
+        messages.push_back(
+            {raw(machine.node_of_rank[from]), raw(machine.node_of_rank[to]), bytes, now});
+        receivers.push_back(to);
+      }
+    }
+    // Messages of the same time are rare, but their order would count.
+    std::vector<std::size_t> order(messages.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t it) { return messages[it].time; });
+    std::vector<testing::Sent> sorted;
+    bool has_ties = false;
+    for (const std::size_t it : order) {
+      has_ties = has_ties || (!sorted.empty() && sorted.back().time == messages[it].time);
+      sorted.push_back(messages[it]);
+    }
+    if (has_ties) continue;
+    ++compared;
+    const FabricCosts costs(machine.ends, machine.fabric, machine.memory);
+    ChannelNetwork network(costs, *torus);
+    const auto delivered = testing::deliver(network, sorted);
+    std::vector<std::uint64_t> ends(16);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      std::uint64_t& end = ends[receivers[order[i]]];
+      end = std::max(end, delivered[i].arrival);
+    }
+    Program program;
+    for (const auto& it : operations) program.ranks.push_back(chain(it));
+    const auto found = on(program, machine, Model::kChannels).prediction.end_ns;
+    for (std::size_t rank = 8; rank < 16; ++rank) {
+      EXPECT_EQ(found[rank], ends[rank]) << "trial " << trial << ", rank " << rank;
+    }
+  }
+  EXPECT_GT(compared, 10);
 }
 
 // Channels carry any number of bytes at once: otherwise a message that comes later may find its

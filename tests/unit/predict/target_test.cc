@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "predict/replay/machine.h"
 #include "tests/unit/predict/programs.h"
 
 namespace xylem::predict {
@@ -267,6 +268,32 @@ TEST(Mapping, PlacesRanks) {
                           {Node{7}, Node{2}, Node{7}}),
                    2),
             (Numbers{7, 2}));
+}
+
+// H38. More cores put neighbours on one node, and a cyclic mapping takes them apart.
+TEST(Mapping, MovesThePrediction) {
+  const Program program{
+      {testing::chain({testing::send(1000, 1)}), testing::chain({testing::receive(1000, 0)}),
+       testing::chain({testing::compute(1)}), testing::chain({testing::compute(1)})}};
+  const auto makespan = [&](const std::string& more) {
+    const LoadedTarget target = loaded(kFabric + more);
+    const auto nodes = place_ranks(target, program.ranks.size());
+    EXPECT_TRUE(nodes);
+    const auto result = replay_on(program,
+                                  {target.target.network, target.target.fabric,
+                                   target.target.memory, target.topology.get(), *nodes},
+                                  Model::kChannels);
+    EXPECT_TRUE(result);
+    return result->prediction.makespan_ns;
+  };
+  const std::uint64_t apart = makespan(kCrossbar);
+  const std::string two = std::string(kTwoCores) + kCrossbar;
+  EXPECT_LT(makespan(two), apart) << "node.cores";
+  const std::string cyclic = "[mapping]\nkind = \"cyclic\"\n";
+  EXPECT_EQ(makespan(cyclic + two), apart) << "mapping.kind";
+  std::string four = kTwoCores;
+  four.replace(four.find("cores = 2"), 9, "cores = 4");
+  EXPECT_LT(makespan(cyclic + four + "count = 1\n" + kCrossbar), apart) << "node.count";
 }
 
 TEST(Mapping, RefusesTooManyRanks) {

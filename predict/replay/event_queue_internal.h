@@ -22,14 +22,16 @@ namespace xylem::predict {
 
 /// What happens. The first three are the values of Kind.
 enum class EventKind : std::uint8_t {
-  kSend,
-  kReceive,
-  kCompute,
-  kMessage,        ///< A message arrives at its destination.
-  kInsideSend,     ///< A send to a rank of the same node.
-  kInsideMessage,  ///< Its message arrives.
-  kOnTheWay,  ///< A message goes on in the network. `operation` is the network's number for it.
+  kSend = 0,
+  kReceive = 1,
+  kCompute = 2,
+  kMessage = 3,        ///< A message arrives at its destination.
+  kInsideSend = 4,     ///< A send to a rank of the same node.
+  kOnTheWay = 5,       ///< A message goes on in the network. `operation` is its number there.
+  kInsideMessage = 7,  ///< The message of an inside send arrives.
 };
+/// One test of two bits, because each event needs it.
+constexpr bool is_message(EventKind kind) { return (static_cast<unsigned>(kind) & 3) == 3; }
 
 /// An operation starts, or the message of a send arrives.
 struct Event {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bitset>
 #include <utility>
 
 #include "base/check.h"
 #include "base/saturating.h"
 #include "predict/replay/event_queue_internal.h"
 #include "predict/replay/matching_internal.h"
+#include "predict/replay/resources_internal.h"
 #include "predict/replay/waiting_internal.h"
 
 namespace xylem::predict {
@@ -24,58 +24,6 @@ constexpr std::size_t kLines = 4;
 constexpr std::size_t kAhead = 8;
 /// Maximum number of operations that the error names.
 constexpr std::size_t kMaxNamed = 5;
-
-/// The CPU and NIC numbers of a program, numbered anew without gaps.
-class Resources {
- public:
-  explicit Resources(const Program& program) {
-    for (const RankProgram& rank : program.ranks) {
-      bool wild = false;
-      for (const Operation& it : rank.operations()) {
-        used_.set(key(it));
-        wild |= it.kind == Kind::kReceive && (it.peer == kAnySource || it.tag == kAnyTag);
-      }
-      wild_.push_back(wild);
-    }
-    std::bitset<kNumbers> cpus, nics;
-    for (std::size_t i = 0; i < used_.size(); ++i) {
-      if (!used_[i]) continue;
-      numbers_[i] = static_cast<std::uint16_t>(pairs_++);
-      cpus.set(i / kNumbers);
-      nics.set(i % kNumbers);
-    }
-    for (std::size_t i = 0; i < kNumbers; ++i) {
-      if (cpus[i]) cpu_[i] = cpu_count_++;
-      if (nics[i]) nic_[i] = nic_count_++;
-    }
-    // A program without operations has clocks too.
-    pairs_ = std::max(pairs_, std::size_t{1});
-    cpu_count_ = std::max(cpu_count_, std::uint16_t{1});
-    nic_count_ = std::max(nic_count_, std::uint16_t{1});
-  }
-
-  std::size_t pairs() const { return pairs_; }
-  std::size_t pair(const Operation& it) const { return numbers_[key(it)]; }
-  std::size_t cpus() const { return cpu_count_; }
-  std::size_t cpu(const Operation& it) const { return cpu_[it.cpu]; }
-  /// Clocks of a rank: processors, then send NICs, then receive NICs.
-  std::size_t clocks() const { return cpu_count_ + 2 * std::size_t{nic_count_}; }
-  std::size_t send_nic(const Operation& it) const { return cpu_count_ + nic_[it.nic]; }
-  std::size_t receive_nic(const Operation& it) const { return send_nic(it) + nic_count_; }
-  /// For each rank: whether it has receives with wildcards.
-  const std::vector<bool>& wild() const { return wild_; }
-
- private:
-  static constexpr std::size_t kNumbers = 256;
-  static std::size_t key(const Operation& it) { return it.cpu * kNumbers + it.nic; }
-
-  std::bitset<kNumbers * kNumbers> used_;
-  std::vector<std::uint16_t> numbers_ = std::vector<std::uint16_t>(kNumbers * kNumbers);
-  std::array<std::uint16_t, kNumbers> cpu_{}, nic_{};
-  std::size_t pairs_ = 0;
-  std::uint16_t cpu_count_ = 0, nic_count_ = 0;
-  std::vector<bool> wild_;
-};
 
 /// Where ranks are, and how their messages travel.
 struct Routes {
@@ -142,15 +90,13 @@ class Replay {
   }
   /// Events that wait for the same clocks stand in the same line. Receives never wait.
   std::size_t line_of(EventKind kind, std::uint32_t rank, const Operation& of) const {
-    static constexpr std::array<std::uint8_t, 6> kLineOf = {0, 1, 2, 3, 2, 1};
+    static constexpr std::array<std::uint8_t, 8> kLineOf = {0, 1, 2, 3, 2, 0, 0, 1};
     return (rank * resources_.pairs() + resources_.pair(of)) * kLines +
            kLineOf[static_cast<std::size_t>(kind)];
   }
   /// The rank at which an event happens.
   static std::uint32_t rank_of(const Event& event, const Operation& of) {
-    const bool is_message =
-        event.kind == EventKind::kMessage || event.kind == EventKind::kInsideMessage;
-    return is_message ? of.peer : event.rank;
+    return is_message(event.kind) ? of.peer : event.rank;
   }
   bool is_inside_node(std::uint32_t a, std::uint32_t b) const {
     return routes_ != nullptr && routes_->node_of_rank[a] == routes_->node_of_rank[b];
@@ -166,6 +112,10 @@ class Replay {
   void send(const Event& event, const Operation& of);
   void receive(const Event& event, const Operation& of);
   void take_message(const Event& event, const Operation& of);
+  void deliver(const Event& event, const Operation& of, Ticks end);
+  void send_inside(const Event& event, const Operation& of);
+  void take_inside(const Event& event, const Operation& of);
+  void enter_network(const Event& event, const Operation& of);
   void follow(const Network::Step& step, std::uint64_t order, std::uint32_t operation,
               std::uint32_t rank);
   void go_on(const Event& event);
@@ -282,7 +232,6 @@ void Replay::handle(const Event& event) {
   ++prediction_.events;
   switch (event.kind) {
     case EventKind::kSend:
-    case EventKind::kInsideSend:
       send(event, of);
       break;
     case EventKind::kReceive:
@@ -292,11 +241,10 @@ void Replay::handle(const Event& event) {
       compute(event, of);
       break;
     case EventKind::kMessage:
-    case EventKind::kInsideMessage:
       take_message(event, of);
       break;
-    case EventKind::kOnTheWay:
-      break;  // See run().
+    default:
+      event.kind == EventKind::kInsideSend ? send_inside(event, of) : take_inside(event, of);
   }
   if (event.is_call) {
     call_first(line_of(event.kind, event_rank_, of), free_at(event.kind, event_rank_, of));
@@ -316,25 +264,33 @@ void Replay::compute(const Event& event, const Operation& of) {
 void Replay::send(const Event& event, const Operation& of) {
   const Ticks end = event.time + costs_.send_cpu(of.amount);
   clock(event.rank, resources_.cpu(of)) = end;
-  const std::uint64_t order = created_++;
-  if (event.kind == EventKind::kInsideSend) {
-    queue_.push({event.time + routes_->costs.memory().flight(), order, event.operation, event.rank,
-                 EventKind::kInsideMessage});
+  clock(event.rank, resources_.send_nic(of)) = event.time + costs_.nic(of.amount);
+  if (routes_ == nullptr) {
+    queue_.push({event.time + costs_.flight(), created_++, event.operation, event.rank,
+                 EventKind::kMessage});
   } else {
-    clock(event.rank, resources_.send_nic(of)) = event.time + costs_.nic(of.amount);
-    if (routes_ == nullptr) {
-      queue_.push(
-          {event.time + costs_.flight(), order, event.operation, event.rank, EventKind::kMessage});
-    } else {
-      const auto& nodes = routes_->node_of_rank;
-      follow(routes_->network.send(nodes[event.rank], nodes[of.peer], of.amount,
-                                   event.time + costs_.overhead()),
-             order, event.operation, event.rank);
-    }
+    enter_network(event, of);
   }
   ++prediction_.messages;
   start(event.rank, event.operation, event.time);
   if (costs_.is_eager(of.amount)) finish(event.rank, event.operation, end);
+}
+
+void Replay::send_inside(const Event& event, const Operation& of) {
+  const Ticks end = event.time + costs_.send_cpu(of.amount);
+  clock(event.rank, resources_.cpu(of)) = end;
+  queue_.push({event.time + routes_->costs.memory().flight(), created_++, event.operation,
+               event.rank, EventKind::kInsideMessage});
+  ++prediction_.messages;
+  start(event.rank, event.operation, event.time);
+  if (costs_.is_eager(of.amount)) finish(event.rank, event.operation, end);
+}
+
+void Replay::enter_network(const Event& event, const Operation& of) {
+  const auto& nodes = routes_->node_of_rank;
+  follow(routes_->network.send(nodes[event.rank], nodes[of.peer], of.amount,
+                               event.time + costs_.overhead()),
+         created_++, event.operation, event.rank);
 }
 
 /// Creates the event at the end of a step. A message keeps its order: at the same time, the one
@@ -367,14 +323,20 @@ void Replay::receive(const Event& event, const Operation& of) {
 }
 
 void Replay::take_message(const Event& event, const Operation& of) {
-  Ticks end = event.time;
-  if (event.kind == EventKind::kInsideMessage) {
-    end += routes_->costs.memory().receive_cpu(of.amount);
-  } else {
-    end += costs_.receive_cpu(of.amount);
-    clock(of.peer, resources_.receive_nic(of)) = event.time + costs_.nic(of.amount);
-  }
+  const Ticks end = event.time + costs_.receive_cpu(of.amount);
   clock(of.peer, resources_.cpu(of)) = end;
+  clock(of.peer, resources_.receive_nic(of)) = event.time + costs_.nic(of.amount);
+  deliver(event, of, end);
+}
+
+void Replay::take_inside(const Event& event, const Operation& of) {
+  const Ticks end = event.time + routes_->costs.memory().receive_cpu(of.amount);
+  clock(of.peer, resources_.cpu(of)) = end;
+  deliver(event, of, end);
+}
+
+/// A message has been taken, which keeps the processor busy until `end`.
+void Replay::deliver(const Event& event, const Operation& of, Ticks end) {
   Waiting receive;
   if (!matching_.match_or_wait({Side::kMessage, of.peer, event.rank, of.tag, event.operation, end},
                                receive)) {

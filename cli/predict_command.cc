@@ -43,7 +43,13 @@ predict::Model model_of(const std::string& name) {
 }
 
 /// The machine of a target, with nodes for `ranks` ranks. The target must outlive it.
-Result<predict::Machine> machine_for(const predict::LoadedTarget& target, std::size_t ranks) {
+Result<predict::Machine> machine_for(const predict::LoadedTarget& target, const std::string& model,
+                                     std::size_t ranks) {
+  if (!target.topology && model_of(model) != predict::Model::kLogGps) {
+    return unexpected(Code::kInvalidArgument,
+                      target.path + ": has no topology, which the model " + model +
+                          " needs; add the section [topology], or use --model loggps");
+  }
   auto nodes = predict::place_ranks(target, ranks);
   if (!nodes) return unexpected(std::move(nodes.error()));
   const predict::Target& of = target.target;
@@ -149,7 +155,8 @@ Result<TimedMessage> time_message(const PredictOptions& options,
                                   const predict::LoadedTarget& target) {
   auto message = parse_message(options.message);
   CHECK(message);
-  const auto machine = machine_for(target, std::max(message->source, message->destination) + 1);
+  const auto machine =
+      machine_for(target, options.model, std::max(message->source, message->destination) + 1);
   if (!machine) return unexpected(machine.error());
   const auto delay = predict::message_delay(*machine, model_of(options.model), message->source,
                                             message->destination, message->bytes);
@@ -183,7 +190,7 @@ int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& 
   }
   const auto program = predict::read_program(options.source, target->target.flops_per_ns);
   if (!program) return fail(program.error(), kExitFailure);
-  const auto machine = machine_for(*target, program->ranks.size());
+  const auto machine = machine_for(*target, options.model, program->ranks.size());
   if (!machine) return fail(machine.error(), kExitUsage);
   const Nanos begin = monotonic_now();
   const auto result = predict::replay_on(*program, *machine, model_of(options.model));

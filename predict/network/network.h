@@ -81,7 +81,8 @@ class LogGpsNetwork final : public Network {
 };
 
 /// Every message takes the mean time for its size on its path. If a later message between the same
-/// nodes would overtake it, that one arrives at the same time.
+/// nodes would overtake it, that one arrives at the same time. Needs some 50 bytes for each pair of
+/// nodes that exchange messages.
 class AnalyticNetwork final : public Network {
  public:
   /// `loads` has one entry for each channel; none is saturated. `topology` must outlive the

@@ -28,19 +28,19 @@ Result<std::string> read_named(const std::string& target, const std::string& fil
   return text;
 }
 
-Result<void> load_topology(LoadedTarget& to) {
-  const TopologyOptions& options = to.target.topology;
-  if (options.kind == TopologyKind::kNone) return {};
+Result<std::unique_ptr<Topology>> topology_of(const LoadedTarget& of) {
+  const TopologyOptions& options = of.target.topology;
+  if (options.kind != TopologyKind::kGraph) return make_topology(options);
   std::string path;
-  Result<std::unique_ptr<Topology>> topology = unexpected(Code::kInternal, "");
-  if (options.kind == TopologyKind::kGraph) {
-    const auto text = read_named(to.path, options.file, "topology", path);
-    if (!text) return unexpected(text.error());
-    topology = parse_graph(*text, path);
-  } else {
-    topology = make_topology(options);
-  }
-  if (!topology) return unexpected(topology.error());
+  const auto text = read_named(of.path, options.file, "topology", path);
+  if (!text) return unexpected(text.error());
+  return parse_graph(*text, path);
+}
+
+Result<void> load_topology(LoadedTarget& to) {
+  if (to.target.topology.kind == TopologyKind::kNone) return {};
+  auto topology = topology_of(to);
+  if (!topology) return unexpected(std::move(topology.error()));
   to.topology = *std::move(topology);
   const std::string fault = fault_of_count(to.target, *to.topology);
   return fault.empty() ? Result<void>() : Result<void>(wrong(to.path + ": " + fault));

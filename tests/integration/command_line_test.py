@@ -162,6 +162,20 @@ class CommandLine(WholeSystemTest):
         self.assertIn("no hosts are named", self.refused("place"))
         self.assertIn("--explain excludes --json", self.refused("place", "--hosts", "a", "--explain", "--json"))
 
+    def test_predict_prints_a_target_that_is_read_back(self):
+        done = self.xylem("predict", "--print-target")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        (self.folder / "x.toml").write_text(done.stdout)
+        for model, switches in (("loggps", 0), ("analytic", 3), ("channels", 3)):
+            done = self.xylem("predict", "--target", "x.toml", "--model", model, "--message", "0,63,1000", "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(done.stdout)["switches"], switches)
+        (self.folder / "x.toml").unlink()
+        self.assertIn("--target is required", self.refused("predict", "x.goal"))
+        self.assertIn("SOURCE is required", self.refused("predict", "--target", "x.toml"))
+        self.assertIn("SOURCE excludes --message", self.refused("predict", "a", "--target", "b", "--message", "0,1,2"))
+        self.assertIn("--message: write two ranks", self.refused("predict", "--target", "b", "--message", "0,1"))
+
     def test_help_names_what_the_code_takes(self):
         text = " ".join(self.xylem("run", "--help").stdout.split())
         for shape in re.findall(r"[a-z]+:[A-Z]+\w*", text):

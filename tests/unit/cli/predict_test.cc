@@ -271,8 +271,10 @@ TEST_F(Predict, RefusesFilesOfATarget) {
             "or use fewer nodes\n");
   write("t.toml", kTarget);
   options_.model = "analytic";
-  EXPECT_EQ(predict("ring.goal"), kExitFailure);
-  EXPECT_THAT(err_, HasSubstr("the target has no topology, which this model needs"));
+  EXPECT_EQ(predict("ring.goal"), kExitUsage);
+  EXPECT_EQ(err_,
+            "xylem predict: t.toml: has no topology, which the model analytic needs; add the "
+            "section [topology], or use --model loggps\n");
 }
 
 /// The lines of docs/predict.md between `from` and `to`.

@@ -110,7 +110,8 @@ int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& 
   };
   const auto target = load_target(options.target);
   if (!target) return fail(target.error(), kExitUsage);
-  const auto program = predict::read_program(options.source, target->flops_per_ns);
+  const auto program =
+      predict::read_program(options.source, {target->flops_per_ns, target->collectives});
   if (!program) return fail(program.error(), kExitFailure);
   const Nanos begin = monotonic_now();
   const auto prediction = predict::replay(*program, target->network);

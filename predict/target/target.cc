@@ -7,6 +7,7 @@
 
 #include "base/nearest_word.h"
 #include "base/quoted.h"
+#include "predict/target/collective_keys_internal.h"
 
 namespace xylem::predict {
 namespace {
@@ -65,10 +66,13 @@ std::string store(const ConfigEntry& entry, Target& target) {
                : entry.key + ": " + quoted(entry.value) +
                      " is not possible; write a number above 0 such as 4";
   }
+  if (entry.key.starts_with(kCollectiveKeys)) {
+    return store_collective_key(entry, target.collectives);
+  }
   std::string known;
   for (const std::string& it : all_keys()) known += (known.empty() ? "" : ", ") + it;
   return quoted(entry.key) + " is not a key of a target" + did_you_mean(entry.key, all_keys()) +
-         "; the keys are " + known;
+         "; the keys are " + known + ", and those of [collectives]";
 }
 
 }  // namespace
@@ -85,7 +89,10 @@ Result<Target> read_target(const std::vector<ConfigEntry>& entries, std::string_
       return wrong(entry.line, entry.key + " is a list; write one value");
     }
     // A section without keys is an entry without a value.
-    if (entry.value.empty() && (entry.key == "network" || entry.key == "node")) continue;
+    if (entry.value.empty() &&
+        (entry.key == "network" || entry.key == "node" || entry.key == "collectives")) {
+      continue;
+    }
     if (const std::string fault = store(entry, target); !fault.empty()) {
       return wrong(entry.line, fault);
     }

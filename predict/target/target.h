@@ -12,12 +12,19 @@
 //
 //   [node]
 //   flops_per_ns = 4             # only for time-independent traces; 1 if it is left out
+//
+//   [collectives]                # may be left out
+//   choice = "mpich"             # or "openmpi": who chooses the algorithms, see
+//   collectives/choice.h reduce_ns_per_byte = 0.1     # time to reduce a byte with another one; 0
+//   if it is left out bcast = "binomial"           # this algorithm for all calls; names as in
+//   collectives/schedule.h
 
 #include <string_view>
 #include <vector>
 
 #include "base/config.h"
 #include "base/result.h"
+#include "predict/collectives/choice.h"
 #include "predict/network/loggps.h"
 
 namespace xylem::predict {
@@ -28,6 +35,7 @@ struct Target {
   LogGps network;
   /// Floating-point operations that a processor makes in a nanosecond. Above 0.
   double flops_per_ns = 1;
+  CollectiveModel collectives;
 
   bool operator==(const Target&) const = default;
 };

@@ -101,6 +101,21 @@ std::string json_of(const Prediction& of, double seconds) {
   return json.take() + '\n';
 }
 
+/// "" or which options do not go together.
+std::string usage_fault(const PredictOptions& options) {
+  const bool is_made = !options.synthesis.pattern.empty();
+  if (is_made && !options.source.empty()) {
+    return "there is a SOURCE and --synthesise; give one of them";
+  }
+  if (!is_made && options.source.empty()) {
+    return "there is no program; give a SOURCE, or --synthesise with a pattern";
+  }
+  if (options.target.empty() && options.files.goal.empty() && options.files.ti.empty()) {
+    return "there is no machine; give it with --target FILE";
+  }
+  return "";
+}
+
 }  // namespace
 
 int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& err) {
@@ -108,17 +123,27 @@ int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& 
     err << "xylem predict: " << printable(error.message) << '\n';
     return code;
   };
-  const auto target = load_target(options.target);
+  if (const std::string fault = usage_fault(options); !fault.empty()) {
+    return fail({Code::kInvalidArgument, fault}, kExitUsage);
+  }
+  const auto target = options.target.empty() ? Result<predict::Target>(predict::Target{})
+                                             : load_target(options.target);
   if (!target) return fail(target.error(), kExitUsage);
+  const bool is_made = !options.synthesis.pattern.empty();
   const auto program =
-      predict::read_program(options.source, {target->flops_per_ns, target->collectives});
-  if (!program) return fail(program.error(), kExitFailure);
+      is_made ? synthesise(options.synthesis, *target)
+              : predict::read_program(options.source, {target->flops_per_ns, target->collectives});
+  if (!program) return fail(program.error(), is_made ? kExitUsage : kExitFailure);
+  if (const auto written = write_program(options.files, *program); !written) {
+    return fail(written.error(), kExitFailure);
+  }
+  if (options.target.empty()) return kExitSuccess;
   const Nanos begin = monotonic_now();
   const auto prediction = predict::replay(*program, target->network);
   const auto seconds = static_cast<double>(monotonic_now() - begin) / 1e9;
   if (!prediction) {
-    return fail({prediction.error().code, options.source + ": " + prediction.error().message},
-                kExitFailure);
+    const std::string& name = is_made ? options.synthesis.pattern : options.source;
+    return fail({prediction.error().code, name + ": " + prediction.error().message}, kExitFailure);
   }
   out << (options.json ? json_of(*prediction, seconds) : text_of(*prediction)) << std::flush;
   if (prediction->unreceived > 0) {
@@ -136,15 +161,15 @@ void add_predict_command(CLI::App& app, int& code) {
   command
       ->add_option("SOURCE", options->source,
                    "A GOAL file (*.goal), or the list file of a time-independent trace")
-      ->type_name("")
-      ->required();
+      ->type_name("");
   command->add_option("--target", options->target, "The target machine, a TOML file")
-      ->type_name("FILE")
-      ->required();
+      ->type_name("FILE");
   command->add_option("--model", "The model of the network")
       ->type_name("loggps")
       ->check(CLI::IsMember({"loggps"}));
   command->add_flag("--json", options->json, "One JSON object for programs");
+  add_synthesis_options(*command, options->synthesis);
+  add_program_files(*command, options->files);
   command->callback([options, &code] { code = run_predict(*options, std::cout, std::cerr); });
 }
 

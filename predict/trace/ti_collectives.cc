@@ -156,7 +156,7 @@ std::pair<std::size_t, std::size_t> limits(Collective collective, std::size_t ra
     case Collective::kScatterv:
       return {ranks + 1, ranks + 4};
     case Collective::kAllgatherv:
-      return {ranks + 1, std::max<std::size_t>(ranks + 3, 2 * ranks + 2)};
+      return {ranks + 1, 2 * ranks + 3};
     case Collective::kAlltoallv:
       return {2 * ranks + 2, 2 * ranks + 4};
     default:
@@ -215,7 +215,8 @@ void read_scatterv(Arguments& from, const TiRank& rank, TiCollective& made) {
 void read_allgatherv(Arguments& from, const TiRank& rank, TiCollective& made) {
   from.count();
   made.sizes = from.counts();
-  // Displacements alone are as many as ranks.
+  // Displacements are as many as ranks. A type may be before them, or two behind them.
+  if (from.left() == rank.ranks + std::size_t{2}) from.skip(rank.ranks);
   const bool has_type = from.left() > rank.ranks || (from.left() > 0 && from.left() <= 2);
   from.bytes(made.sizes, has_type ? from.type_bytes() : rank.default_type_bytes);
   from.skip(from.left());

@@ -15,6 +15,7 @@
 //   gatherv       SENT RECEIVED*p [ROOT [TYPE [TYPE]]]
 //   scatterv      SENT*p RECEIVED [ROOT [TYPE [TYPE]]]
 //   allgatherv    SENT RECEIVED*p [TYPE] [DISPLACEMENTS*p]
+//   allgatherv    SENT RECEIVED*p DISPLACEMENTS*p TYPE TYPE
 //   alltoallv     BUFFER SENT*p BUFFER RECEIVED*p [TYPE [TYPE]]
 //
 // The first type is that of what is sent, the second that of what is received; allgatherv has one.

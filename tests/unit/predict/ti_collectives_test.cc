@@ -78,7 +78,7 @@ TEST(TiCollectives, OfBlocksOfDifferentSizes) {
   expect_call(1, "gatherv 9 1 2 3 1 6 0", {{Collective::kGatherv, 1, 0, 1, {}, {}}, {8, 16, 24}});
   expect_call(0, "scatterv 1 2 3 9 0 1 6", {{Collective::kScatterv, 0, 0, 1, {}, {}}, {4, 8, 12}});
   expect_call(2, "scatterv 1 2 3 9", {{Collective::kScatterv, 0, 0, 1, {}, {}}, {1, 2, 9}});
-  for (const char* more : {" 1", " 1 1", " 1 7 7 7"}) {
+  for (const char* more : {" 1", " 1 1", " 1 7 7 7", " 7 7 7 1 1"}) {
     expect_call(1, std::string("allgatherv 9 1 2 3") + more,
                 {{Collective::kAllgatherv, 0, 0, 1, {}, {}}, {4, 8, 12}});
   }

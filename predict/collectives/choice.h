@@ -10,7 +10,8 @@
 //   that is not in schedule.h, the table takes the nearest one: chain for pipeline and for two
 //   chains, binary_tree for split-binary and in-order binary tree, linear for its variants with
 //   other orders of the messages, recursive_halving for butterfly, and for recursive doubling in
-//   reduce_scatter_block.
+//   reduce_scatter_block. Its trees number the ranks differently. Its Rabenseifner allreduce sends
+//   two more messages, and half a vector more, for each rank above a power of two.
 
 #include <array>
 #include <cstdint>

@@ -45,8 +45,10 @@ Algorithm mpich_allgather(const CollectiveCall& call, std::uint32_t ranks) {
   return total < kLongAllgatherOddRanks ? Algorithm::kBruck : Algorithm::kRing;
 }
 
+/// The JSON says "fewer than 8 ranks", as for bcast. But the library compares with "at most" where
+/// it decides at each call, not when it makes the communicator.
 Algorithm mpich_alltoall(const CollectiveCall& call, std::uint32_t ranks) {
-  if (ranks >= kManyRanks && call.bytes <= kLongAlltoall) return Algorithm::kBruck;
+  if (ranks > kManyRanks && call.bytes <= kLongAlltoall) return Algorithm::kBruck;
   return call.bytes <= kVeryLongAlltoall ? Algorithm::kScattered : Algorithm::kPairwise;
 }
 

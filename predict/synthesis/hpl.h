@@ -16,7 +16,8 @@
 //    process row with r of the rows below the panel sends r jb + jb^2 + jb + 1 numbers.
 // 3. Row swaps of the trailing columns, in each process column, which has n of them: jb n numbers.
 //    Binary exchange: log2 P exchanges of all. Spread-roll: a binomial scatter from the process row
-//    of the panel, then a ring; parts of jb n / P.
+//    of the panel, then a ring; parts of jb n / P. (In HPL, rows of the panel also move to the
+//    places of the pivots in these messages. Those bytes are not there.)
 // 4. Update: jb (jb - 1) n flops for the triangle, which every process of a column does, and
 //    2 m n jb for m local rows.
 //

@@ -7,15 +7,10 @@
 
 #include "predict/collectives/choice.h"
 #include "predict/collectives/schedule.h"
+#include "predict/trace/program.h"
 #include "predict/trace/sequence.h"
 
 namespace xylem::predict {
-
-/// Tags of the messages of collective calls are kFirstCollectiveTag plus the number of the
-/// communicator, which is below kFirstCollectiveTag. All calls on a communicator share the tag:
-/// its ranks make them in the same order, and messages between two ranks keep their order. Other
-/// messages have tags below kFirstCollectiveTag if the program has collective calls.
-constexpr std::uint32_t kFirstCollectiveTag = std::uint32_t{1} << 30;
 
 /// The ranks that make collective calls together.
 struct Communicator {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "predict/trace/collective_messages.h"
+#include "predict/trace/program.h"
 #include "predict/trace/ti_trace.h"
 
 using namespace xylem;
@@ -18,7 +18,7 @@ constexpr std::uint64_t kMaxOperations = 1 << 16;
 bool has_collectives(const predict::Program& program) {
   return std::ranges::any_of(program.ranks, [](const predict::RankProgram& rank) {
     return std::ranges::any_of(rank.operations(), [](const predict::Operation& it) {
-      return it.tag >= predict::kFirstCollectiveTag;
+      return it.tag >= predict::kFirstCollectiveTag && it.tag != predict::kAnyTag;
     });
   });
 }

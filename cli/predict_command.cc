@@ -173,6 +173,21 @@ Result<std::string> answer_message(const PredictOptions& options,
   return options.json ? message_json(*message) : message_text(*message);
 }
 
+/// "" or which options do not go together.
+std::string usage_fault(const PredictOptions& options) {
+  const bool is_made = !options.synthesis.pattern.empty();
+  if (is_made && !options.source.empty()) {
+    return "there is a SOURCE and --synthesise; give one of them";
+  }
+  if (!is_made && options.source.empty()) {
+    return "there is no program; give a SOURCE, or --synthesise with a pattern";
+  }
+  if (options.target.empty() && options.files.goal.empty() && options.files.ti.empty()) {
+    return "there is no machine; give it with --target FILE";
+  }
+  return "";
+}
+
 }  // namespace
 
 int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& err) {
@@ -180,24 +195,39 @@ int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& 
     err << "xylem predict: " << printable(error.message) << '\n';
     return code;
   };
-  const auto target = predict::load_target(options.target);
-  if (!target) return fail(target.error(), kExitUsage);
   if (!options.message.empty()) {
+    const auto target = predict::load_target(options.target);
+    if (!target) return fail(target.error(), kExitUsage);
     const auto answer = answer_message(options, *target);
     if (!answer) return fail(answer.error(), kExitUsage);
     out << *answer << std::flush;
     return kExitSuccess;
   }
-  const auto program = predict::read_program(options.source, target->target.flops_per_ns);
-  if (!program) return fail(program.error(), kExitFailure);
+  if (const std::string fault = usage_fault(options); !fault.empty()) {
+    return fail({Code::kInvalidArgument, fault}, kExitUsage);
+  }
+  const auto target = options.target.empty()
+                          ? Result<predict::LoadedTarget>(predict::LoadedTarget{})
+                          : predict::load_target(options.target);
+  if (!target) return fail(target.error(), kExitUsage);
+  const bool is_made = !options.synthesis.pattern.empty();
+  const auto program =
+      is_made ? synthesise(options.synthesis, target->target)
+              : predict::read_program(options.source,
+                                      {target->target.flops_per_ns, target->target.collectives});
+  if (!program) return fail(program.error(), is_made ? kExitUsage : kExitFailure);
+  if (const auto written = write_program(options.files, *program); !written) {
+    return fail(written.error(), kExitFailure);
+  }
+  if (options.target.empty()) return kExitSuccess;
   const auto machine = machine_for(*target, options.model, program->ranks.size());
   if (!machine) return fail(machine.error(), kExitUsage);
   const Nanos begin = monotonic_now();
   const auto result = predict::replay_on(*program, *machine, model_of(options.model));
   const auto seconds = static_cast<double>(monotonic_now() - begin) / 1e9;
   if (!result) {
-    return fail({result.error().code, options.source + ": " + result.error().message},
-                kExitFailure);
+    const std::string& name = is_made ? options.synthesis.pattern : options.source;
+    return fail({result.error().code, name + ": " + result.error().message}, kExitFailure);
   }
   const Prediction& prediction = result->prediction;
   const predict::Topology* topology = target->topology.get();
@@ -247,14 +277,15 @@ void add_predict_command(CLI::App& app, int& code) {
   const auto print = std::make_shared<bool>(false);
   command->add_flag("--print-target", *print,
                     "Print an example of a target with all keys, and exit");
-  command->callback([options, print, source, target, &code] {
+  add_synthesis_options(*command, options->synthesis);
+  add_program_files(*command, options->files);
+  command->callback([options, print, target, &code] {
     if (*print) {
       std::cout << predict::example_target() << std::flush;
       code = kExitSuccess;
       return;
     }
-    if (target->count() == 0) throw CLI::RequiredError("--target");
-    if (source->count() == 0 && options->message.empty()) throw CLI::RequiredError("SOURCE");
+    if (!options->message.empty() && target->count() == 0) throw CLI::RequiredError("--target");
     code = run_predict(*options, std::cout, std::cerr);
   });
 }

@@ -5,6 +5,8 @@
 #include <iosfwd>
 #include <string>
 
+#include "cli/predict_program.h"
+
 namespace CLI {
 class App;
 }
@@ -12,19 +14,24 @@ class App;
 namespace xylem {
 
 struct PredictOptions {
-  std::string source;  ///< A GOAL file (*.goal), or the list file of a time-independent trace.
-  std::string target;  ///< The target as TOML, see predict/target/target.h.
+  /// A GOAL file (*.goal), or the list file of a time-independent trace. "" with a synthesis.
+  std::string source;
+  /// The target as TOML, see predict/target/target.h. May be "" if the program is only written.
+  std::string target;
   bool json = false;
   std::string model = "loggps";  ///< Or "analytic", "channels".
   std::string message;           ///< "SRC,DST,BYTES": one message instead of a program.
+  SynthesisOptions synthesis{};  ///< Instead of a source.
+  ProgramFiles files{};
 };
 
 /// Prints the makespan and when ranks end; at most 16 ranks, those that end last. If the target has
 /// a topology, also the busiest channels. With `json`, prints one object with all ranks and
 /// channels (docs/json.md). With `message`, prints the parts of its time instead. A sentence on
-/// `err` says if messages are not received, and if the network is saturated. Returns kExitSuccess.
-/// Returns kExitUsage with a sentence on `err` if the target is wrong, or is too small for the
-/// ranks, and kExitFailure if the program cannot be read or replayed.
+/// `err` says if messages are not received, and if the network is saturated. Writes the program's
+/// files first; without a target, does nothing else. Returns kExitSuccess. Returns kExitUsage with
+/// a sentence on `err` if the target or an option is wrong, or if the target is too small for the
+/// ranks, and kExitFailure if the program cannot be read, written or replayed.
 int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& err);
 
 /// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores

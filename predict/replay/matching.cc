@@ -8,10 +8,12 @@ namespace xylem::predict {
 namespace {
 
 bool matches(const Waiting& a, const Waiting& b) {
-  const auto fits = [](std::uint32_t x, std::uint32_t y, std::uint32_t any) {
-    return x == y || x == any || y == any;
-  };
-  return a.side != b.side && fits(a.source, b.source, kAnySource) && fits(a.tag, b.tag, kAnyTag);
+  if (a.side == b.side) return false;
+  const Waiting& receive = a.side == Side::kReceive ? a : b;
+  const Waiting& message = a.side == Side::kReceive ? b : a;
+  return (receive.source == message.source || receive.source == kAnySource) &&
+         (receive.tag == message.tag ||
+          (receive.tag == kAnyTag && message.tag < kFirstCollectiveTag));
 }
 
 }  // namespace

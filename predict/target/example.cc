@@ -49,6 +49,11 @@ levels = 2
 # global_links = 2              # of a router
 # kind = "graph"                # a file with two words in each line: the ends of a link
 # file = "network.graph"        # numbers are nodes, other words are switches
+
+[collectives]
+choice = "mpich"                # or "openmpi": who chooses the algorithms
+# reduce_ns_per_byte = 0.1      # time of a processor to reduce a byte with another one. 0 if left out
+# bcast = "binomial"            # this algorithm for all calls; the same for the other collectives
 )";
 }
 

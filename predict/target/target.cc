@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/nearest_word.h"
 #include "base/quoted.h"
+#include "predict/target/collective_keys_internal.h"
 #include "predict/target/shape_internal.h"
 
 namespace xylem::predict {
@@ -183,7 +184,8 @@ constexpr std::array kKeys = {
         [](Value it, Target& to) { return store_file(it, to.topology.file); }},
 };
 
-constexpr std::array<const char*, 4> kSections = {"network", "node", "mapping", "topology"};
+constexpr std::array<const char*, 5> kSections = {"network", "node", "mapping", "topology",
+                                                  "collectives"};
 
 std::string section_of(const std::string& key) { return key.substr(0, key.find('.')); }
 
@@ -215,6 +217,11 @@ class TargetReader {
       // A section without keys is an entry without a value.
       if (entry.value.empty() && std::ranges::find(kSections, entry.key) != kSections.end()) {
         lines_[entry.key] = entry.line;
+        continue;
+      }
+      if (entry.key.starts_with(kCollectiveKeys)) {
+        const std::string fault = store_collective_key(entry, target_.collectives);
+        if (!fault.empty()) return wrong(entry.line, fault);
         continue;
       }
       const auto key =

@@ -10,6 +10,11 @@
 //   gap_per_byte_ns = 0.18       # G
 //   overhead_per_byte_ns = 0     # O
 //   eager_bytes = 65535          # S
+//
+//   [collectives]                # may be left out
+//   choice = "mpich"             # or "openmpi": who chooses the algorithms (collectives/choice.h)
+//   reduce_ns_per_byte = 0.1     # time to reduce a byte with another one; 0 if it is left out
+//   bcast = "binomial"           # this algorithm for all calls; names as in collectives/schedule.h
 
 #include <cstdint>
 #include <memory>
@@ -19,6 +24,7 @@
 
 #include "base/config.h"
 #include "base/result.h"
+#include "predict/collectives/choice.h"
 #include "predict/network/fabric.h"
 #include "predict/network/loggps.h"
 #include "predict/network/topology.h"
@@ -68,6 +74,7 @@ struct Target {
   Fabric fabric;
   MappingKind mapping = MappingKind::kBlock;
   std::string mapping_file;  ///< For kFile. Relative to the target's folder.
+  CollectiveModel collectives;
 
   bool operator==(const Target&) const = default;
 };

@@ -21,8 +21,14 @@ enum class Kind : std::uint8_t {
 
 /// The peer of a receive that accepts messages of every rank.
 constexpr std::uint32_t kAnySource = 0xffffffff;
-/// The tag of a receive that accepts every tag.
+/// The tag of a receive that accepts every tag below kFirstCollectiveTag.
 constexpr std::uint32_t kAnyTag = 0xffffffff;
+
+/// Tags of the messages of collective calls are kFirstCollectiveTag plus the number of the
+/// communicator, which is below kFirstCollectiveTag. All calls on a communicator share the tag:
+/// its ranks make them in the same order, and messages between two ranks keep their order. Other
+/// messages have tags below kFirstCollectiveTag if the program has collective calls.
+constexpr std::uint32_t kFirstCollectiveTag = std::uint32_t{1} << 30;
 
 /// Maximum number of ranks of a program.
 constexpr std::uint32_t kMaxRanks = std::uint32_t{1} << 24;

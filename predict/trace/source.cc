@@ -33,7 +33,8 @@ Result<std::string> read_listed(const std::filesystem::path& folder, const std::
   return here;
 }
 
-Result<Program> read_trace(std::string_view list, const std::string& path, double flops_per_ns) {
+Result<Program> read_trace(std::string_view list, const std::string& path,
+                           const TiOptions& options) {
   const auto names = parse_ti_list(list, path);
   if (!names) return unexpected(names.error());
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
@@ -47,12 +48,12 @@ Result<Program> read_trace(std::string_view list, const std::string& path, doubl
     files.push_back({name, {}});
   }
   for (std::size_t i = 0; i < files.size(); ++i) files[i].text = texts[i];
-  return parse_ti(files, flops_per_ns);
+  return parse_ti(files, options);
 }
 
 }  // namespace
 
-Result<Program> read_program(const std::string& path, double flops_per_ns) {
+Result<Program> read_program(const std::string& path, const TiOptions& options) {
   const auto text = read(path, "program");
   if (!text) return unexpected(text.error());
   if (path.ends_with(".goal")) return parse_goal(*text, path);
@@ -62,7 +63,7 @@ Result<Program> read_program(const std::string& path, double flops_per_ns) {
                           ": is the file of a run, which cannot be replayed yet; give a GOAL file "
                           "(*.goal) or the list file of a time-independent trace");
   }
-  return read_trace(*text, path, flops_per_ns);
+  return read_trace(*text, path, options);
 }
 
 }  // namespace xylem::predict

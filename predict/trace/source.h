@@ -16,6 +16,6 @@ namespace xylem::predict {
 ///
 /// Fails if a file cannot be read, see read_text_file(), or if a reader refuses it. Also fails with
 /// kInvalidArgument if the path is the file of a run: runs cannot be replayed yet.
-Result<Program> read_program(const std::string& path, double flops_per_ns = kDefaultFlopsPerNs);
+Result<Program> read_program(const std::string& path, const TiOptions& options = {});
 
 }  // namespace xylem::predict

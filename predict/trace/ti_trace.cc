@@ -3,49 +3,25 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
+#include <cstdint>
 #include <utility>
-#include <variant>
 
 #include "base/quoted.h"
-#include "predict/trace/rank_builder.h"
+#include "predict/trace/collective_messages.h"
+#include "predict/trace/sequence.h"
+#include "predict/trace/ti_collectives_internal.h"
+#include "predict/trace/ti_words_internal.h"
 
 namespace xylem::predict {
 namespace {
 
-// Values of SMPI's mpi.h.
-constexpr std::string_view kSmpiAnySource = "-555";
-constexpr std::string_view kSmpiAnyTag = "-444";
-
-/// Bytes of SMPI's types by their number in a trace, from MPI_DOUBLE (0) to MPI_OFFSET (29).
-constexpr std::array<std::uint64_t, 30> kTypeBytes = {
-    8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1, 1, 2, 4, 8, 1, 2, 4, 8, 8, 16, 32, 8, 8};
-
 /// Actions that take no time in a replay.
 constexpr std::array<std::string_view, 7> kIgnored = {
     "finalize", "comm_size", "comm_split", "comm_dup", "location", "test", "testall"};
-constexpr std::array<std::string_view, 17> kCollective = {
-    "barrier",       "bcast",      "reduce", "allreduce",     "alltoall", "alltoallv",
-    "allgather",     "allgatherv", "gather", "gatherv",       "scatter",  "scatterv",
-    "reducescatter", "scan",       "exscan", "reduceScatter", "allReduce"};
 
-template <typename Number>
-bool read_number(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return !text.empty() && error == std::errc{} && end == text.data() + text.size();
-}
-
-/// A number that is not negative, whole or not, times `factor`; rounded.
-bool read_amount(std::string_view text, double factor, std::uint64_t& amount) {
-  if (factor == 1 && read_number(text, amount)) return true;
-  double value = 0;
-  if (!read_number(text, value) || !(value >= 0)) return false;
-  constexpr double kBeyond = 18446744073709551616.0;  // 2^64
-  value = std::round(value * factor);
-  if (!(value < kBeyond)) return false;
-  amount = static_cast<std::uint64_t>(value);
-  return true;
-}
+/// Maximum number of operations that a message of a collective call makes, with its wait and its
+/// reduction.
+constexpr std::uint64_t kOperationsOfMessage = 4;
 
 std::vector<std::string_view> words_of(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r";
@@ -59,47 +35,22 @@ std::vector<std::string_view> words_of(std::string_view line) {
   }
 }
 
-/// A send or receive that the rank has not yet waited for.
-struct Request {
-  std::uint32_t operation = 0;
-  std::uint32_t source = 0, destination = 0, tag = 0;
-};
-
 /// The program of a rank while its lines are read.
 struct RankReader {
-  RankBuilder builder;
-  std::vector<Request> open;
-  bool last_is_immediate = false;
+  Sequence sequence;
+  std::vector<TiRequest> open;
   std::uint64_t default_type_bytes = 1;
 
-  std::uint32_t add(const Operation& operation, bool immediate) {
-    const std::uint32_t index = builder.add(operation);
-    if (index > 0) {
-      last_is_immediate ? builder.require_start(index, index - 1)
-                        : builder.require(index, index - 1);
-    }
-    last_is_immediate = immediate;
-    return index;
-  }
-
-  /// Adds an operation that waits for requests.
-  void wait_for(std::span<const Request> requests) {
-    const std::uint32_t index = builder.add({.kind = Kind::kCompute});
-    const bool waits_for_last = index > 0 && std::ranges::any_of(requests, [&](const Request& it) {
-                                  return it.operation == index - 1;
-                                });
-    if (index > 0 && !waits_for_last) {
-      last_is_immediate ? builder.require_start(index, index - 1)
-                        : builder.require(index, index - 1);
-    }
-    for (const Request& it : requests) builder.require(index, it.operation);
-    last_is_immediate = false;
+  void wait_for(std::span<const TiRequest> requests) {
+    std::vector<std::uint32_t> operations;
+    for (const TiRequest& it : requests) operations.push_back(it.operation);
+    sequence.wait_for(operations);
   }
 };
 
 class Reader {
  public:
-  explicit Reader(double flops_per_ns) : flops_per_ns_(flops_per_ns) {}
+  explicit Reader(const TiOptions& options) : options_(options) {}
 
   /// `only` is the rank whose file this is, or kAnySource.
   Result<void> read(const TiFile& file, std::uint32_t only) {
@@ -119,12 +70,13 @@ class Reader {
   /// Ranks are numbered in the text, so the number of ranks is known before.
   void set_ranks(std::uint32_t ranks) { ranks_.resize(ranks); }
 
-  Program finish() && {
-    Program program;
-    for (RankReader& it : ranks_) {
-      // All dependencies are on earlier operations, so there is no cycle.
-      program.ranks.push_back(std::get<RankProgram>(std::move(it.builder).finish()));
+  /// Fails if messages and collective actions may have the same tag.
+  Result<Program> finish() && {
+    if (has_collectives_ && !first_high_tag_.empty()) {
+      return unexpected(Code::kInvalidArgument, first_high_tag_);
     }
+    Program program;
+    for (RankReader& it : ranks_) program.ranks.push_back(std::move(it.sequence).finish());
     return program;
   }
 
@@ -146,12 +98,9 @@ class Reader {
     }
     if (words.size() < 2) return error("the line has no action; remove it, or complete it");
     RankReader& reader = ranks_[rank];
-    if (reader.builder.size() == kMaxOperations) return error("the rank has too many operations");
+    if (reader.sequence.size() == kMaxOperations) return error("the rank has too many operations");
     const std::string_view action = words[1];
     const auto arguments = std::span(words).subspan(2);
-    const auto is_in = [&](const auto& names) {
-      return std::ranges::find(names, action) != names.end();
-    };
     if (action == "init") {
       reader.default_type_bytes = arguments.empty() ? 1 : 8;
       return {};
@@ -166,14 +115,14 @@ class Reader {
       reader.open.clear();
       return {};
     }
-    if (is_in(kIgnored)) return {};
-    if (is_in(kCollective)) {
-      return error("collective actions such as " + quoted(action) +
-                   " cannot be replayed yet; trace the messages inside of them");
+    if (std::ranges::find(kIgnored, action) != kIgnored.end()) return {};
+    if (const auto named = ti_collective(action)) {
+      return collective(reader, rank, *named, action, arguments);
     }
     return error(
         "the action " + quoted(action) +
-        " is not known; known are compute, sleep, send, isend, recv, irecv, wait and waitall");
+        " is not known; known are compute, sleep, send, isend, recv, irecv, wait, waitall and the "
+        "collective ones, such as bcast");
   }
 
   Result<void> compute(RankReader& reader, std::string_view action,
@@ -182,12 +131,12 @@ class Reader {
     made.kind = Kind::kCompute;
     const bool sleeps = action == "sleep";
     if (arguments.size() != 1 ||
-        !read_amount(arguments[0], sleeps ? 1e9 : 1 / flops_per_ns_, made.amount)) {
+        !read_amount(arguments[0], sleeps ? 1e9 : 1 / options_.flops_per_ns, made.amount)) {
       return error(quoted(action) +
                    (sleeps ? " needs a number of seconds" : " needs a number of flops") +
                    ", at most 2^64 ns; write for example \"0 " + std::string(action) + " 1000\"");
     }
-    reader.add(made, false);
+    reader.sequence.run(made);
     return {};
   }
 
@@ -225,6 +174,12 @@ class Reader {
     if (!read_tag(arguments[1], made.tag) || (sends && made.tag == kAnyTag)) {
       return error(quoted(arguments[1]) + " is not a tag; write a number from 0 to 4294967294");
     }
+    if (made.tag >= kFirstCollectiveTag && made.tag != kAnyTag && first_high_tag_.empty()) {
+      first_high_tag_ = error("tags of a trace with collective actions are below " +
+                              std::to_string(kFirstCollectiveTag) + "; correct the tag " +
+                              std::to_string(made.tag))
+                            .error.message;
+    }
     std::uint64_t type_bytes = reader.default_type_bytes;
     if (arguments.size() == 4) {
       std::size_t type = 0;
@@ -241,22 +196,52 @@ class Reader {
       return error(quoted(arguments[2]) + " is not a number of elements; write a whole number");
     }
     const bool immediate = action.starts_with('i');
-    const std::uint32_t index = reader.add(made, immediate);
+    const std::uint32_t index = immediate ? reader.sequence.start(made) : reader.sequence.run(made);
     if (immediate) {
       reader.open.push_back({index, sends ? rank : made.peer, sends ? made.peer : rank, made.tag});
     }
     return {};
   }
 
+  Result<void> collective(RankReader& reader, std::uint32_t rank, Collective named,
+                          std::string_view action, std::span<const std::string_view> arguments) {
+    const auto ranks = static_cast<std::uint32_t>(ranks_.size());
+    auto read = parse_ti_collective(
+        named, action, arguments, {rank, ranks, reader.default_type_bytes, options_.flops_per_ns});
+    if (!read) return error(read.error().message);
+    CollectiveCall call = read->call;
+    call.sizes = read->sizes;
+    call.received_sizes = read->received_sizes;
+    const Schedule schedule =
+        schedule_of(call, options_.collectives.choice.choose(call, ranks), ranks, rank);
+    std::uint64_t messages = 0;
+    for (const Step& it : schedule) messages += it.receives.size() + it.sends.size();
+    in_collectives_ += kOperationsOfMessage * messages + 1;
+    if (in_collectives_ > options_.max_collective_operations ||
+        reader.sequence.size() + kOperationsOfMessage * messages + 1 > kMaxOperations) {
+      return error("the collective actions of the trace make more than " +
+                   std::to_string(std::min<std::uint64_t>(options_.max_collective_operations,
+                                                          kMaxOperations)) +
+                   " operations; trace fewer ranks, or shorten the trace");
+    }
+    append_schedule(schedule, {0, ranks, {}}, options_.collectives.reduce_fs_per_byte,
+                    reader.sequence);
+    if (read->compute_ns > 0) {
+      reader.sequence.run({.amount = read->compute_ns, .kind = Kind::kCompute});
+    }
+    has_collectives_ = true;
+    return {};
+  }
+
   Result<void> wait(RankReader& reader, std::span<const std::string_view> arguments) {
-    Request wanted;
+    TiRequest wanted;
     if (arguments.size() != 3 || !read_rank(arguments[0], wanted.source) ||
         !read_rank(arguments[1], wanted.destination) || !read_tag(arguments[2], wanted.tag)) {
       return error(
           "'wait' needs source, destination and tag of a request; write for example \"0 wait 1 0 "
           "3\"");
     }
-    const auto found = std::ranges::find_if(reader.open, [&](const Request& it) {
+    const auto found = std::ranges::find_if(reader.open, [&](const TiRequest& it) {
       return it.source == wanted.source && it.destination == wanted.destination &&
              it.tag == wanted.tag;
     });
@@ -269,8 +254,11 @@ class Reader {
     return {};
   }
 
-  const double flops_per_ns_;
+  const TiOptions& options_;
   std::vector<RankReader> ranks_;
+  std::uint64_t in_collectives_ = 0;  ///< Maximum number of operations of collective actions.
+  bool has_collectives_ = false;
+  std::string first_high_tag_;  ///< The error about the first tag that collective calls may have.
   std::pair<const TiFile*, std::size_t> place_{nullptr, 0};
 };
 
@@ -304,168 +292,10 @@ Result<std::uint32_t> count_ranks(const TiFile& file) {
   return static_cast<std::uint32_t>(seen.size());
 }
 
-void append(std::string& text, std::uint64_t number) {
-  char digits[20];
-  const auto [end, failed] = std::to_chars(digits, digits + sizeof digits, number);
-  text.append(digits, end);
-}
-
-/// Writes a rank, and finds out whether its dependencies are those that Reader would make.
-class RankPrinter {
- public:
-  RankPrinter(const RankProgram& program, std::uint32_t rank, std::string& text)
-      : operations_(program.operations()), rank_(rank), text_(text) {
-    required_.resize(operations_.size());
-    for (std::uint32_t i = 0; i < operations_.size(); ++i) {
-      if (operations_[i].follows) required_[i].push_back({i - 1, false});
-      for (const Dependent it : program.dependents(i)) {
-        required_[it.operation()].push_back({i, it.on_start()});
-      }
-    }
-    for (auto& it : required_) std::ranges::sort(it);
-  }
-
-  /// The first operation that cannot be written, or the number of operations.
-  std::uint32_t run() {
-    start_line("init");
-    text_ += '\n';
-    for (std::uint32_t i = 0; i < operations_.size(); ++i) {
-      if (operations_[i].cpu != 0 || operations_[i].nic != 0) return i;
-      const bool immediate = is_immediate(i);
-      if (immediate && operations_[i].kind == Kind::kCompute) return i;
-      const bool written = is_next(i) ? print(i, immediate) : print_wait(i);
-      if (!written) return i;
-      previous_is_immediate_ = immediate;
-    }
-    start_line("finalize");
-    text_ += '\n';
-    return static_cast<std::uint32_t>(operations_.size());
-  }
-
- private:
-  struct Required {
-    std::uint32_t operation;
-    bool on_start;
-    auto operator<=>(const Required&) const = default;
-  };
-
-  void start_line(std::string_view action) {
-    append(text_, rank_);
-    text_ += ' ';
-    text_ += action;
-  }
-
-  bool requires_start_of_previous(std::uint32_t i) const {
-    return std::ranges::find(required_[i], Required{i - 1, true}) != required_[i].end();
-  }
-
-  /// An operation is immediate if the next one only needs its start. It is also written as
-  /// immediate if the next one waits for all requests and for this one; to read either gives the
-  /// same program.
-  bool is_immediate(std::uint32_t i) const {
-    if (i + 1 == operations_.size()) return false;
-    if (requires_start_of_previous(i + 1)) return true;
-    if (operations_[i].kind == Kind::kCompute || open_.empty()) return false;
-    std::vector<Required> all;
-    for (const Request& it : open_) all.push_back({it.operation, false});
-    all.push_back({i, false});
-    return required_[i + 1] == all;
-  }
-
-  /// Whether the operation needs nothing but the previous one.
-  bool is_next(std::uint32_t i) const {
-    if (i == 0) return required_[0].empty();
-    return required_[i].size() == 1 && required_[i][0] == Required{i - 1, previous_is_immediate_};
-  }
-
-  bool print(std::uint32_t i, bool immediate) {
-    const Operation& it = operations_[i];
-    if (it.kind == Kind::kCompute) {
-      start_line("compute ");
-      append(text_, it.amount);
-      text_ += '\n';
-      return true;
-    }
-    const bool sends = it.kind == Kind::kSend;
-    start_line(immediate ? (sends ? "isend " : "irecv ") : (sends ? "send " : "recv "));
-    print_peer(it.peer);
-    text_ += ' ';
-    print_tag(it.tag);
-    append(text_ += ' ', it.amount);
-    text_ += '\n';
-    if (immediate) {
-      open_.push_back({i, sends ? rank_ : it.peer, sends ? it.peer : rank_, it.tag});
-    }
-    return true;
-  }
-
-  bool print_wait(std::uint32_t i) {
-    if (operations_[i].kind != Kind::kCompute || operations_[i].amount != 0) return false;
-    std::vector<std::uint32_t> waited;
-    bool has_previous = i == 0;
-    for (const Required& it : required_[i]) {
-      const bool is_open = std::ranges::any_of(
-          open_, [&](const Request& other) { return other.operation == it.operation; });
-      has_previous |= it.operation == i - 1 && (is_open || it.on_start == previous_is_immediate_);
-      if (is_open && !it.on_start) {
-        waited.push_back(it.operation);
-      } else if (it != Required{i - 1, previous_is_immediate_}) {
-        return false;
-      }
-    }
-    // A wait for the previous operation does not also need its start.
-    const bool both = requires_start_of_previous(i) && !waited.empty() && waited.back() == i - 1;
-    if (!has_previous || both || waited.empty()) return false;
-    if (waited.size() == 1 && print_wait_for(waited[0])) return true;
-    return waited.size() == open_.size() && print_wait_for_all(waited);
-  }
-
-  bool print_wait_for_all(const std::vector<std::uint32_t>& waited) {
-    for (std::size_t i = 0; i < waited.size(); ++i) {
-      if (open_[i].operation != waited[i]) return false;
-    }
-    start_line("waitall\n");
-    open_.clear();
-    return true;
-  }
-
-  bool print_wait_for(std::uint32_t operation) {
-    const auto found = std::ranges::find(open_, operation, &Request::operation);
-    const auto oldest = std::ranges::find_if(open_, [&](const Request& it) {
-      return it.source == found->source && it.destination == found->destination &&
-             it.tag == found->tag;
-    });
-    if (oldest != found) return false;
-    start_line("wait ");
-    print_peer(found->source);
-    text_ += ' ';
-    print_peer(found->destination);
-    text_ += ' ';
-    print_tag(found->tag);
-    text_ += '\n';
-    open_.erase(found);
-    return true;
-  }
-
-  void print_peer(std::uint32_t peer) {
-    peer == kAnySource ? void(text_ += kSmpiAnySource) : append(text_, peer);
-  }
-  void print_tag(std::uint32_t tag) {
-    tag == kAnyTag ? void(text_ += kSmpiAnyTag) : append(text_, tag);
-  }
-
-  std::span<const Operation> operations_;
-  std::uint32_t rank_;
-  std::string& text_;
-  std::vector<std::vector<Required>> required_;
-  std::vector<Request> open_;
-  bool previous_is_immediate_ = false;
-};
-
 }  // namespace
 
-Result<Program> parse_ti(std::span<const TiFile> files, double flops_per_ns) {
-  Reader reader(flops_per_ns);
+Result<Program> parse_ti(std::span<const TiFile> files, const TiOptions& options) {
+  Reader reader(options);
   if (files.size() == 1) {
     const auto ranks = count_ranks(files[0]);
     if (!ranks) return unexpected(ranks.error());
@@ -515,20 +345,6 @@ Result<std::vector<std::string>> parse_ti_list(std::string_view text, std::strin
                           "one a line");
   }
   return files;
-}
-
-Result<std::string> print_ti(const Program& program) {
-  std::string text;
-  for (std::uint32_t rank = 0; rank < program.ranks.size(); ++rank) {
-    const std::uint32_t stopped = RankPrinter(program.ranks[rank], rank, text).run();
-    if (stopped == program.ranks[rank].operations().size()) continue;
-    return unexpected(Code::kInvalidArgument,
-                      "rank " + std::to_string(rank) + ", operation " +
-                          std::to_string(stopped + 1) +
-                          ": a time-independent trace cannot express its dependencies, CPU or NIC; "
-                          "write the program as GOAL");
-  }
-  return text;
 }
 
 }  // namespace xylem::predict

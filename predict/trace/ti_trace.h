@@ -14,8 +14,9 @@
 // the source instead. Without type, elements are bytes, or doubles if `init` has an argument.
 // `compute` has flops, `sleep` has seconds. `wait` names a request by source, destination and tag:
 // the oldest one that is not complete. `test` does nothing, since a `wait` follows if it failed.
-// Actions of communicators and positions in the source are ignored. Collective actions are refused
-// so far.
+// Actions of communicators and positions in the source are ignored. Collective actions, for example
+// `0 bcast 1000 0 6` with number of elements, root and type, are those of all ranks. They become
+// the messages of an algorithm (collective_messages.h).
 //
 // A trace is one file with all ranks, or one file per rank. A list file names them, one a line.
 
@@ -26,6 +27,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "predict/collectives/choice.h"
 #include "predict/trace/program.h"
 
 namespace xylem::predict {
@@ -39,13 +41,23 @@ struct TiFile {
 /// Flops of one nanosecond of computing, unless the caller knows better.
 constexpr double kDefaultFlopsPerNs = 1;
 
+struct TiOptions {
+  double flops_per_ns = kDefaultFlopsPerNs;
+  CollectiveModel collectives;
+  /// Maximum number of operations that collective actions may make, since a short line can make
+  /// many: a program of so many takes 24 GB.
+  std::uint64_t max_collective_operations = 1'000'000'000;
+};
+
 /// Reads a program. With one file, it has all ranks; with several, file r has rank r. An immediate
 /// operation starts when the previous operation allows; the next one starts after its start. A wait
 /// is computing for 0 ns that requires the operations it waits for.
 ///
 /// Fails with kInvalidArgument and "NAME:LINE: what, and what to do" if the text is not a trace, if
-/// a rank is missing or out of range, if an action is not known, and if a wait finds no request.
-Result<Program> parse_ti(std::span<const TiFile> files, double flops_per_ns = kDefaultFlopsPerNs);
+/// a rank is missing or out of range, if an action is not known, if a wait finds no request, if
+/// collective actions make too many operations, and if a trace with collective actions has a tag
+/// from kFirstCollectiveTag on.
+Result<Program> parse_ti(std::span<const TiFile> files, const TiOptions& options = {});
 
 /// The files that a list names, one a line, without blanks around the names. Empty lines do not
 /// count. Fails with kInvalidArgument if there is no name, or if a line has control characters (it

@@ -44,6 +44,19 @@ class Predict : public ::testing::Test {
     std::ofstream(folder_ / name, std::ios::binary) << text;
   }
 
+  /// The same as predict(), for a program that is made. `target`: with one.
+  int make(const SynthesisOptions& synthesis, bool target = true, const ProgramFiles& files = {}) {
+    PredictOptions options;
+    if (target) options.target = (folder_ / "t.toml").string();
+    options.synthesis = synthesis;
+    options.files = files;
+    std::ostringstream out, err;
+    const int code = run_predict(options, out, err);
+    out_ = plain(out.str());
+    err_ = plain(err.str());
+    return code;
+  }
+
   /// The answer's code, with `out_` and `err_`; the folder's name is left out of both.
   int predict(const std::string& source, bool json = false) {
     std::ostringstream out, err;
@@ -275,6 +288,103 @@ TEST_F(Predict, RefusesFilesOfATarget) {
   EXPECT_EQ(err_,
             "xylem predict: t.toml: has no topology, which the model analytic needs; add the "
             "section [topology], or use --model loggps\n");
+}
+
+TEST_F(Predict, MakesPrograms) {
+  SynthesisOptions ring{.pattern = "ring", .ranks = 4};
+  ring.bytes = 8192;
+  EXPECT_EQ(make(ring), kExitSuccess) << err_;
+  EXPECT_THAT(out_, HasSubstr("makespan 54.6 us (54,646 ns): 4 ranks, 4 messages,"));
+  ring.rounds = 2;
+  ring.compute_ns = 1000;
+  EXPECT_EQ(make(ring), kExitSuccess) << err_;
+  EXPECT_THAT(out_, HasSubstr("(111,292 ns): 4 ranks, 8 messages,"));
+  SynthesisOptions halo{.pattern = "halo3d", .ranks = 8};
+  EXPECT_EQ(make(halo), kExitSuccess) << err_;
+  EXPECT_THAT(out_, HasSubstr("8 ranks, 48 messages,"));
+  halo.grid = "4x2x1";
+  EXPECT_EQ(make(halo), kExitSuccess) << err_;
+  EXPECT_THAT(out_, HasSubstr("8 ranks, 32 messages,"));
+  EXPECT_EQ(make({.pattern = "binomial", .ranks = 9}), kExitSuccess) << err_;
+  EXPECT_THAT(out_, HasSubstr("9 ranks, 8 messages,"));
+  EXPECT_EQ(make({.pattern = "recdbl", .ranks = 8}), kExitSuccess) << err_;
+  EXPECT_THAT(out_, HasSubstr("8 ranks, 24 messages,"));
+}
+
+TEST_F(Predict, MakesLinpack) {
+  SynthesisOptions hpl{.pattern = "hpl", .ranks = 1};
+  hpl.order = 100;
+  EXPECT_EQ(make(hpl), kExitSuccess) << err_;
+  EXPECT_THAT(out_, HasSubstr("(681,550 ns): 1 rank, 0 messages,"));
+  hpl.seconds_per_flop = 2e-9;
+  EXPECT_EQ(make(hpl), kExitSuccess) << err_;
+  EXPECT_THAT(out_, HasSubstr("(1,363,100 ns): 1 rank, 0 messages,"));
+  hpl.ranks = 6;
+  hpl.block = 8;
+  hpl.grid = "3x2";
+  hpl.row_swap = "binary-exchange";
+  EXPECT_EQ(make(hpl), kExitSuccess) << err_;
+  EXPECT_THAT(out_, HasSubstr(": 6 ranks, "));
+}
+
+TEST_F(Predict, WritesProgramsThatReadBack) {
+  SynthesisOptions hpl{.pattern = "hpl", .ranks = 4};
+  hpl.order = 50;
+  hpl.block = 8;
+  const ProgramFiles files{(folder_ / "w.goal").string(), (folder_ / "w").string()};
+  EXPECT_EQ(make(hpl, false, files), kExitSuccess) << err_;
+  EXPECT_EQ(out_, "");
+  EXPECT_EQ(make(hpl), kExitSuccess) << err_;
+  const std::string direct = out_;
+  EXPECT_EQ(predict("w.goal"), kExitSuccess) << err_;
+  EXPECT_EQ(out_, direct);
+  EXPECT_EQ(predict("w"), kExitSuccess) << err_;
+  EXPECT_EQ(out_, direct);
+  EXPECT_TRUE(fs::exists(folder_ / "w.ti"));
+  // A trace cannot say everything.
+  write("cpu.goal", "num_ranks 1\nrank 0 { calc 5 cpu 1 }\n");
+  PredictOptions options;
+  options.source = (folder_ / "cpu.goal").string();
+  options.files = files;
+  std::ostringstream out, err;
+  EXPECT_EQ(run_predict(options, out, err), kExitFailure);
+  EXPECT_EQ(plain(err.str()),
+            "xylem predict: w: rank 0, operation 1: a time-independent trace cannot express its "
+            "dependencies, CPU or NIC; write the program as GOAL\n");
+}
+
+TEST_F(Predict, SaysWhichOptionsDoNotGoTogether) {
+  const auto expect = [&](const SynthesisOptions& synthesis, const std::string& message) {
+    EXPECT_EQ(make(synthesis), kExitUsage) << message;
+    EXPECT_EQ(err_, "xylem predict: " + message + "\n");
+  };
+  expect({}, "there is no program; give a SOURCE, or --synthesise with a pattern");
+  expect({.pattern = "ring"}, "--synthesise ring needs --ranks, a number above 0");
+  expect({.pattern = "hpl", .ranks = 4}, "--synthesise hpl needs --order, the order of the matrix");
+  expect({.pattern = "ring", .ranks = 4, .grid = "2x2"},
+         "--grid belongs to --synthesise hpl and halo3d, not to ring; leave it out");
+  expect({.pattern = "hpl", .ranks = 4, .bytes = 5},
+         "--bytes belongs to --synthesise ring, halo3d, binomial and recdbl, not to hpl; leave it "
+         "out");
+  expect({.pattern = "ring", .ranks = 4, .order = 5},
+         "--order belongs to --synthesise hpl, not to ring; leave it out");
+  expect({.pattern = "hpl", .ranks = 4, .grid = "2x3", .order = 5},
+         "--grid: '2x3' has 6 processes for 4 ranks; take a grid of as many processes");
+  for (const char* grid : {"2", "2x", "2x2x2", "0x4", "2 x 2", "-2x-2"}) {
+    expect({.pattern = "hpl", .ranks = 4, .grid = grid, .order = 5},
+           std::string("--grid: '") + grid + "' is not a grid of 2 sides; write for example 4x8");
+  }
+  expect({.pattern = "halo3d", .ranks = 4, .grid = "2x3x1"},
+         "the grid has 6 points for 4 ranks; take a grid of as many points");
+  EXPECT_EQ(make({.pattern = "ring", .ranks = 4}, false), kExitUsage);
+  EXPECT_EQ(err_, "xylem predict: there is no machine; give it with --target FILE\n");
+  PredictOptions both;
+  both.source = "x.goal";
+  both.target = "t.toml";
+  both.synthesis = {.pattern = "ring", .ranks = 4};
+  std::ostringstream out, err;
+  EXPECT_EQ(run_predict(both, out, err), kExitUsage);
+  EXPECT_EQ(err.str(), "xylem predict: there is a SOURCE and --synthesise; give one of them\n");
 }
 
 /// The lines of docs/predict.md between `from` and `to`.

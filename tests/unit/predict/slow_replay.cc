@@ -172,7 +172,8 @@ class SlowReplay {
   static bool fits(const Step& receive, const Step& send) {
     return send.what.peer == receive.rank &&
            (receive.what.peer == kAnySource || receive.what.peer == send.rank) &&
-           (receive.what.tag == kAnyTag || receive.what.tag == send.what.tag);
+           (receive.what.tag == send.what.tag ||
+            (receive.what.tag == kAnyTag && send.what.tag < kFirstCollectiveTag));
   }
 
   void post(Step& receive, Time now) {

@@ -48,6 +48,52 @@ TEST(Target, HasFractions) {
   EXPECT_EQ(read->flops_per_ns, 2.5);
 }
 
+TEST(Target, ChoosesCollectivesAsItsLibraryOrAsTheFileSays) {
+  const std::string network = kNetwork;
+  const CollectiveCall bcast{Collective::kBcast, 0, 20000, 1, {}, {}};
+  const auto read = target_of(network + "[collectives]\n");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->collectives.choice.choose(bcast, 16), Algorithm::kScatterAllgather);
+  EXPECT_EQ(read->collectives.reduce_fs_per_byte, 0u);
+  const auto other = target_of(network + "[collectives]\nchoice = \"openmpi\"\n");
+  ASSERT_TRUE(other) << other.error().message;
+  EXPECT_EQ(other->collectives.choice.choose(bcast, 16), Algorithm::kBinomial);
+  const auto fixed = target_of(network +
+                               "[collectives]\nbcast = \"chain\"\nchoice = \"mpich\"\n"
+                               "reduce_ns_per_byte = 0.25\n");
+  ASSERT_TRUE(fixed) << fixed.error().message;
+  EXPECT_EQ(fixed->collectives.choice.choose(bcast, 16), Algorithm::kChain);
+  EXPECT_EQ(fixed->collectives.reduce_fs_per_byte, 250'000u);
+}
+
+TEST(Target, RefusesWrongKeysOfCollectives) {
+  const std::string head = std::string(kNetwork) + "[collectives]\n";
+  for (const auto& [text, message] : {
+           std::pair<std::string, std::string>{
+               "choice = \"intel\"\n",
+               "t.toml:9: collectives.choice: 'intel' is not an MPI library that is known; write "
+               "\"mpich\" or \"openmpi\""},
+           {"reduce_ns_per_byte = -1\n",
+            "t.toml:9: collectives.reduce_ns_per_byte: '-1' is not a time in nanoseconds; write a "
+            "decimal number such as 2500 or 0.18"},
+           {"reduce_ns_per_byte = 2000000\n",
+            "t.toml:9: collectives.reduce_ns_per_byte: '2000000' is above the maximum of 1000000 "
+            "ns"},
+           {"scan = \"linar\"\n",
+            "t.toml:9: collectives.scan: 'linar' is not an algorithm for it (did you mean "
+            "linear?); the algorithms are linear, recursive_doubling"},
+           {"bcst = \"linear\"\n",
+            "t.toml:9: 'collectives.bcst' is not a key of a target (did you mean bcast?); the "
+            "keys of [collectives] are choice, reduce_ns_per_byte, barrier, bcast, reduce, "
+            "allreduce, allgather, allgatherv, alltoall, alltoallv, gather, gatherv, scatter, "
+            "scatterv, reduce_scatter, reduce_scatter_block, scan, exscan"},
+       }) {
+    const auto read = target_of(head + text);
+    ASSERT_FALSE(read) << text;
+    EXPECT_EQ(read.error().message, message);
+  }
+}
+
 TEST(Target, RefusesBrokenFilesWithLineAndRemedy) {
   const std::string network = kNetwork;
   const auto with = [&](const std::string& key, const std::string& value) {
@@ -69,7 +115,7 @@ TEST(Target, RefusesBrokenFilesWithLineAndRemedy) {
             "network.bandwidth_bytes_per_ns, network.header_share"},
            {network + "[nodes]\nqount = 5\n",
             "t.toml:9: 'nodes.qount' is not a key of a target (did you mean node.count?); the "
-            "sections are [network], [node], [mapping], [topology]"},
+            "sections are [network], [node], [mapping], [topology], [collectives]"},
            {with("gap_ns", "-1"),
             "t.toml:4: network.gap_ns: '-1' is not a time in nanoseconds; write a "
             "decimal number such as 2500 or 0.18"},

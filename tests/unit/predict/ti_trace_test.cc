@@ -80,7 +80,7 @@ TEST(TiTrace, HasElementsOfTypesAndWildcards) {
 
 TEST(TiTrace, ConvertsFlops) {
   const std::vector<TiFile> files{{"trace", "0 compute 1e9\n0 compute 7\n"}};
-  const auto program = parse_ti(files, 4);
+  const auto program = parse_ti(files, TiOptions{4, {}});
   ASSERT_TRUE(program);
   EXPECT_EQ(program->ranks[0], chain({compute(250'000'000), compute(2)}));
 }
@@ -207,10 +207,7 @@ TEST(TiTrace, RefusesBrokenFilesWithLineAndRemedy) {
            {"0\n", "trace:1: the line has no action; remove it, or complete it"},
            {"0 jump 5\n",
             "trace:1: the action 'jump' is not known; known are compute, sleep, send, isend, "
-            "recv, irecv, wait and waitall"},
-           {"0 init\n0 allreduce 5 5\n",
-            "trace:2: collective actions such as 'allreduce' cannot be replayed "
-            "yet; trace the messages inside of them"},
+            "recv, irecv, wait, waitall and the collective ones, such as bcast"},
            {"0 compute\n", "trace:1: 'compute' needs a number of flops, at most 2^64 ns" + example +
                                "compute 1000\""},
            {"0 compute -5\n", "trace:1: 'compute' needs a number of flops, at most 2^64 ns" +

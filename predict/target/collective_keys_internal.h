@@ -1,0 +1,20 @@
+#pragma once
+
+// The keys of the section [collectives] of a target.
+
+#include <string>
+#include <string_view>
+
+#include "base/config.h"
+#include "predict/collectives/choice.h"
+
+namespace xylem::predict {
+
+/// "collectives.", with which these keys begin.
+constexpr std::string_view kCollectiveKeys = "collectives.";
+
+/// Stores the value of a key that begins with kCollectiveKeys. "" if that was possible, else what
+/// is wrong, and what to do.
+std::string store_collective_key(const ConfigEntry& entry, CollectiveModel& model);
+
+}  // namespace xylem::predict

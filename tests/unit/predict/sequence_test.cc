@@ -1,0 +1,51 @@
+#include "predict/trace/sequence.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <utility>
+
+#include "tests/unit/predict/programs.h"
+
+namespace xylem::predict {
+namespace {
+
+using testing::compute;
+using testing::goal;
+using testing::receive;
+using testing::send;
+
+TEST(Sequence, StartsTheNextOperationAfterTheEndOrTheStartOfThePreviousOne) {
+  Sequence sequence;
+  EXPECT_EQ(sequence.run(compute(5)), 0u);
+  EXPECT_EQ(sequence.start(receive(8, 1)), 1u);
+  EXPECT_EQ(sequence.run(send(8, 1)), 2u);
+  sequence.run(compute(6));
+  EXPECT_EQ(sequence.size(), 4u);
+  EXPECT_EQ(std::move(sequence).finish(),
+            goal("num_ranks 2\nrank 0 {\n"
+                 "l1: calc 5\nl2: recv 8b from 1\nl3: send 8b to 1\nl4: calc 6\n"
+                 "l2 requires l1\nl3 irequires l2\nl4 requires l3\n}\nrank 1 { }\n")
+                .ranks[0]);
+}
+
+TEST(Sequence, WaitsForOperationsAndForWhatIsBefore) {
+  Sequence sequence;
+  const std::array posted{sequence.start(receive(8, 1)), sequence.start(send(8, 1))};
+  sequence.run(compute(5));
+  sequence.wait_for(posted);
+  // The wait for the end of the previous operation includes its start.
+  const std::array last{sequence.start(send(9, 1))};
+  sequence.wait_for(last);
+  EXPECT_EQ(std::move(sequence).finish(),
+            goal("num_ranks 2\nrank 0 {\n"
+                 "l1: recv 8b from 1\nl2: send 8b to 1\nl3: calc 5\nl4: calc 0\n"
+                 "l5: send 9b to 1\nl6: calc 0\n"
+                 "l2 irequires l1\nl3 irequires l2\n"
+                 "l4 requires l3\nl4 requires l1\nl4 requires l2\n"
+                 "l5 requires l4\nl6 requires l5\n}\nrank 1 { }\n")
+                .ranks[0]);
+}
+
+}  // namespace
+}  // namespace xylem::predict

@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "predict/replay/replay.h"
+#include "predict/synthesis/patterns.h"
+#include "tests/unit/predict/programs.h"
+
+namespace xylem::predict {
+namespace {
+
+using testing::network;
+
+Program made(Result<Program> program) {
+  EXPECT_TRUE(program) << program.error().message;
+  return program ? *std::move(program) : Program{};
+}
+
+Prediction outcome(const Program& program, const LogGps& parameters) {
+  const auto prediction = replay(program, parameters);
+  EXPECT_TRUE(prediction) << prediction.error().message;
+  return prediction ? *prediction : Prediction{};
+}
+
+TEST(RingPattern, IsThatOfTheReferenceStep) {
+  const LogGps parameters = network(2500, 1500, 1000, 6, 0, 65535);
+  for (const std::uint32_t ranks : {2u, 3u, 64u}) {
+    const Prediction one = outcome(made(ring_program({ranks, 8192, 1, 0})), parameters);
+    EXPECT_EQ(one.makespan_ns, 54'646u) << ranks;
+    EXPECT_EQ(one.messages, ranks);
+    const Prediction ten = outcome(made(ring_program({ranks, 8192, 10, 1000})), parameters);
+    EXPECT_EQ(ten.makespan_ns, 10 * 55'646u) << ranks;
+  }
+  EXPECT_EQ(outcome(made(ring_program({1, 8192, 10, 1000})), parameters).makespan_ns, 10'000u);
+}
+
+TEST(HaloPattern, HasSixNeighboursOfEachRank) {
+  const LogGps parameters = network(100, 0, 0, 0, 0, 1'000'000);
+  const Prediction all = outcome(made(halo_program({60, 64, 3, 500}, {5, 4, 3})), parameters);
+  EXPECT_EQ(all.messages, 3 * 6 * 60u);
+  EXPECT_EQ(all.unreceived, 0u);
+  // Without overhead, all messages of a round arrive together.
+  EXPECT_EQ(all.makespan_ns, 3 * (500 + 100u));
+  // Sides of 2 have one neighbour twice, sides of 1 none.
+  const Program flat = made(halo_program({6, 64, 1, 0}, {3, 2, 1}));
+  const Prediction few = outcome(flat, parameters);
+  EXPECT_EQ(few.messages, 4 * 6u);
+  EXPECT_EQ(few.unreceived, 0u);
+  for (const Operation& it : flat.ranks[0].operations()) {
+    if (it.kind == Kind::kCompute) continue;
+    EXPECT_TRUE(it.peer == 1 || it.peer == 2 || it.peer == 4) << it.peer;
+  }
+  EXPECT_EQ(outcome(made(halo_program({60, 64, 3, 500}, {5, 4, 3})), network(1, 1, 1, 1, 1, 0))
+                .unreceived,
+            0u);
+}
+
+TEST(NearCube, HasShortSides) {
+  EXPECT_EQ(near_cube(1), (Box{1, 1, 1}));
+  EXPECT_EQ(near_cube(64), (Box{4, 4, 4}));
+  EXPECT_EQ(near_cube(60), (Box{5, 4, 3}));
+  EXPECT_EQ(near_cube(12), (Box{3, 2, 2}));
+  EXPECT_EQ(near_cube(7), (Box{7, 1, 1}));
+  EXPECT_EQ(near_cube(1024), (Box{16, 8, 8}));
+}
+
+TEST(BinomialPattern, HasAMessageForEachOtherRank) {
+  const Prediction all =
+      outcome(made(binomial_program({32, 101, 2, 7})), network(700, 50, 0, 3, 0, 1'000'000));
+  EXPECT_EQ(all.messages, 2 * 31u);
+  const Program large = made(binomial_program({1 << 16, 8, 1, 0}));
+  EXPECT_EQ(count_operations(large), 2 * ((1u << 16) - 1));
+}
+
+TEST(RecursiveDoublingPattern, ExchangesWithEachBit) {
+  const Prediction all = outcome(made(recursive_doubling_program({32, 64, 2, 0})),
+                                 network(2000, 100, 0, 2, 0, 1'000'000));
+  EXPECT_EQ(all.messages, 2 * 32 * 5u);
+  EXPECT_EQ(all.makespan_ns, 2 * 5 * (100 + 2000 + 100 + 63 * 2u));
+}
+
+TEST(Patterns, AreRefusedIfTheyAreNotPossible) {
+  const auto message = [](const Result<Program>& program) {
+    return program ? std::string() : program.error().message;
+  };
+  EXPECT_EQ(message(ring_program({0, 8, 1, 0})), "0 ranks are not possible; take 1 to 16777216");
+  EXPECT_EQ(message(binomial_program({1u << 25, 8, 1, 0})),
+            "33554432 ranks are not possible; take 1 to 16777216");
+  EXPECT_EQ(message(halo_program({8, 8, 1, 0}, {2, 2, 3})),
+            "the grid has 12 points for 8 ranks; take a grid of as many points");
+  const std::string too_long =
+      "the program would have more than 1000000000 operations; take fewer ranks or rounds";
+  EXPECT_EQ(message(ring_program({1000, 8, 1'000'000, 0})), too_long);
+  EXPECT_EQ(message(ring_program({1, 8, ~0ull, 1})), too_long);
+  EXPECT_EQ(message(recursive_doubling_program({1u << 24, 8, 100, 0})), too_long);
+}
+
+}  // namespace
+}  // namespace xylem::predict

@@ -54,7 +54,8 @@ Result<Exported> write_csv(storage::RunFile& run, std::ostream& out);
 /// result. A completion whose call has no record, because calls of its function were sampled, is a
 /// slice of the category "completion". A pair of flow events ("s", "f") is a message whose send and
 /// receive are both known. A visit of a region is a slice of the category "region", around its
-/// calls; if its end is not known, it has only a begin ("B"). Times are microseconds since the run's start, with three decimals.
+/// calls; if its end is not known, it has only a begin ("B"). Times are microseconds since the
+/// run's start, with three decimals.
 Result<Exported> write_chrome(storage::RunFile& run, std::ostream& out);
 
 /// False if xylem was built without the OTF2 library. write_otf2() then fails.

@@ -24,7 +24,7 @@ import planted
 LINK = re.compile(r"\]\(([^)#]+)")
 # `NAME.cc` and `*_internal.h` stand for many.
 NAMED = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:h|cc|c|py|md|txt|topo|capnp|tsv|sh|sql|hex|json))`")
-FOREIGN = {"mpi.h"}  # MPI's.
+FOREIGN = {"mpi.h", "xylem/region.h", "PREFIX/include/xylem/region.h"}  # MPI's, and as it is installed.
 CTEST = re.compile(r"\bctest -[^`#|]*")
 LABEL = re.compile(r"""-L ["'^]*([A-Za-z_]\w*)|\blabels? `(\w+)`""")
 OTHER_BUILD = re.compile(r"--test-dir build/(\w+)")

@@ -77,6 +77,7 @@ class ChromeWriter final : public storage::MessageSink {
   void write(ProcessIndex process, const storage::RegionSpan& span, std::string_view name) {
     if (!span.begin_ns) return;
     newest_call_of(process, span.thread);  // Names the thread.
+    if (span.depth < 0) return write_level(process, span, name);
     start_event(span.end_ns ? "X" : "B", process);
     place(span.thread, *span.begin_ns);
     if (span.end_ns) {
@@ -85,6 +86,20 @@ class ChromeWriter final : public storage::MessageSink {
     }
     text_.add(",\"cat\":\"region\",\"name\":").add(storage::to_json(std::string(name))).add("}");
     text_.end_line();
+  }
+
+  /// A level of MPI_Pcontrol may overlap regions, so it has a track of its own.
+  void write_level(ProcessIndex process, const storage::RegionSpan& span, std::string_view name) {
+    const std::string quoted_name = storage::to_json(std::string(name));
+    for (const bool begins : {true, false}) {
+      const auto at = begins ? span.begin_ns : span.end_ns;
+      if (!at) continue;
+      start_event(begins ? "b" : "e", process);
+      place(span.thread, *at);
+      text_.add(",\"id\":").number(raw(span.thread) + 1);
+      text_.add(",\"cat\":\"region\",\"name\":").add(quoted_name).add("}");
+      text_.end_line();
+    }
   }
 
   void pair(const MessageHalf& send, const MessageHalf& receive) override {
@@ -162,7 +177,9 @@ Result<void> write_regions(storage::RunFile& run, ChromeWriter& writer) {
     const auto name = names.find(span.region);
     writer.write(process, span, name == names.end() ? "region" : std::string_view(name->second));
   };
-  const auto reader = run.events({.regions = true});
+  const auto reader = run.events({.regions = true, .takes = [](const wire::Event& event, auto) {
+                                    return event.kind == wire::kKindRegion;
+                                  }});
   if (!reader) return unexpected(reader.error());
   std::map<ProcessIndex, storage::RegionSpans> spans;
   EventReader::Item item;

@@ -76,7 +76,7 @@ std::string account_text(const Report& report) {
                     count_text(events.complete_ranks), plural(events.ranks, "rank", "ranks"));
   }
   if (report.capture_cost) {
-    text += fmt::format("  capture took at least {} of rank {}: {} of its time\n",
+    text += fmt::format("  capture took about {} of rank {}: {} of its time\n",
                         duration_text(report.capture_cost->time_ns),
                         count_text(raw(report.capture_cost->rank)),
                         percent_text(report.capture_cost->share));

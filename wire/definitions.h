@@ -100,6 +100,11 @@ struct RegionRow {
   bool operator==(const RegionRow&) const = default;
 };
 
+/// Regions without a name: `visits` counts visits that a thread could not count (too many names, or
+/// too deep), and begins and ends whose event was lost because the ring was full.
+constexpr std::uint64_t kUncountedVisits = 0;
+constexpr std::uint64_t kLostRegionEvents = 1;
+
 /// The sums of a thread's visits of a region so far. Later rows replace earlier ones; all sums only
 /// grow.
 struct RegionSumRow {

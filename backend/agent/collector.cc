@@ -114,8 +114,8 @@ DrainOutcome Collector::work(Nanos now, bool everything) {
 
 // False: the journal is full.
 bool Collector::write_all(Drain& drain) {
-  if (!registrations_.announce(drain) || !regions_.drain(drain) || !windows_.drain(drain) ||
-      !chunks_.drain(drain) || !losses_.drain(drain)) {
+  if (!registrations_.announce(drain) || !windows_.drain(drain) || !chunks_.drain(drain) ||
+      !losses_.drain(drain) || !regions_.drain(drain)) {
     return false;
   }
   for (;;) {

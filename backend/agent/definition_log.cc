@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/printable_text.h"
 #include "capture/core/ring.h"
 
 namespace xylem::backend {
@@ -104,8 +105,9 @@ void read_region(std::span<const std::byte> payload, wire::Definitions& into) {
   const auto from = fixed_part<capture::RegionDefinition>(payload);
   if (!from) return;
   const auto text = payload.subspan(sizeof *from);
+  // Names may have any characters of UTF-8.
   into.regions.push_back(
-      {from->region, printable({reinterpret_cast<const char*>(text.data()), text.size()})});
+      {from->region, xylem::printable({reinterpret_cast<const char*>(text.data()), text.size()})});
 }
 
 void read_record_cost(std::span<const std::byte> payload, wire::Definitions& into) {

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <new>
 #include <utility>
 
@@ -65,47 +64,50 @@ Result<void> check_header(const SegmentHeader& header, std::uint64_t file_bytes)
 
 std::uint32_t within(FunctionId function) { return raw(function) & (kMaxFunctions - 1); }
 
-// Adds a visit that has not ended to the region's sums. The process is not trusted.
-void add_visit(const capture::OpenRegion& open, const ThreadRing& ring, std::uint64_t mpi_ticks,
-               std::map<std::uint64_t, SegmentRegion>& regions) {
+std::uint64_t less(std::uint64_t from, std::uint64_t what) { return from > what ? from - what : 0; }
+
+// Adds a visit that has not ended to its region's sums. The process is not trusted.
+void add_visit(const capture::OpenRegion& open, std::uint64_t mpi_ticks, std::uint64_t untimed,
+               std::vector<SegmentRegion>& regions) {
   const std::uint64_t at = open.sum.load(std::memory_order_acquire);
   const std::uint64_t begin = open.begin_ns.load(std::memory_order_acquire);
   if (begin == 0 || begin > static_cast<std::uint64_t>(std::numeric_limits<Nanos>::max()) ||
-      at >= capture::kMaxRegions)
+      at >= regions.size())
     return;
-  SegmentRegion& region = regions[ring.regions.sums[at].region.load(std::memory_order_acquire)];
+  SegmentRegion& region = regions[at];
   ++region.visits;
-  region.mpi_ticks += mpi_ticks - open.mpi_ticks.load(std::memory_order_acquire);
-  region.is_estimated |= open.mpi_estimates.load(std::memory_order_acquire) !=
-                         ring.regions.mpi_estimates.load(std::memory_order_acquire);
+  region.mpi_ticks += less(mpi_ticks, open.mpi_ticks.load(std::memory_order_acquire));
+  region.is_estimated |= open.untimed.load(std::memory_order_acquire) != untimed;
   region.open_since.push_back(static_cast<Nanos>(begin));
 }
 
 SegmentRegions copy_regions(const ThreadRing& ring) {
+  // Sums beyond are those of a hostile process. Sums of many of them do not overflow.
+  constexpr std::uint64_t kLimit = std::uint64_t{1} << 55;
+  const auto load = [](const std::atomic<std::uint64_t>& from) {
+    return from.load(std::memory_order_acquire);
+  };
   SegmentRegions found;
   const capture::RegionTable& table = ring.regions;
-  const std::uint64_t mpi_ticks = ring.mpi_ticks.load(std::memory_order_acquire);
-  found.mpi_until = ring.mpi_until.load(std::memory_order_acquire);
-  std::map<std::uint64_t, SegmentRegion> regions;
-  for (const capture::RegionSum& sum : table.sums) {
-    const std::uint64_t region = sum.region.load(std::memory_order_acquire);
-    if (region == 0) continue;
-    SegmentRegion& into = regions[region];
-    into.visits = sum.visits.load(std::memory_order_acquire);
-    into.time_ns = sum.time_ns.load(std::memory_order_acquire);
-    into.max_ns = sum.max_ns.load(std::memory_order_acquire);
-    into.mpi_ticks = sum.mpi_ticks.load(std::memory_order_acquire);
-    into.is_estimated = sum.estimated.load(std::memory_order_acquire) != 0;
+  const std::uint64_t mpi_ticks = load(ring.mpi_ticks);
+  found.mpi_until = load(ring.mpi_until);
+  found.dropped = load(table.dropped);
+  found.lost_records = load(table.lost_records);
+  const std::uint64_t count = std::min<std::uint64_t>(load(table.count), capture::kMaxRegions);
+  for (std::uint64_t at = 0; at < count; ++at) {
+    const capture::RegionSum& sum = table.sums[at];
+    found.all.push_back({.region = load(sum.region),
+                         .visits = std::min(load(sum.visits), kLimit),
+                         .time_ns = std::min(load(sum.time_ns), kLimit),
+                         .max_ns = std::min(load(sum.max_ns), kLimit),
+                         .mpi_ticks = std::min(load(sum.mpi_ticks), kLimit),
+                         .is_estimated = load(sum.estimated) != 0,
+                         .open_since = {}});
   }
-  if (regions.empty()) return found;
-  const std::uint64_t depth = std::min<std::uint64_t>(table.depth.load(std::memory_order_acquire),
-                                                      capture::kMaxRegionDepth);
-  for (std::uint64_t i = 0; i < depth; ++i) add_visit(table.open[i], ring, mpi_ticks, regions);
-  add_visit(table.level, ring, mpi_ticks, regions);
-  for (auto& [region, sums] : regions) {
-    sums.region = region;
-    found.all.push_back(std::move(sums));
-  }
+  const std::uint64_t untimed = load(table.untimed);
+  const std::uint64_t depth = std::min<std::uint64_t>(load(table.depth), capture::kMaxRegionDepth);
+  for (std::uint64_t i = 0; i < depth; ++i) add_visit(table.open[i], mpi_ticks, untimed, found.all);
+  add_visit(table.level, mpi_ticks, untimed, found.all);
   return found;
 }
 
@@ -359,16 +361,16 @@ std::optional<OpenCall> Segment::under_way(std::uint32_t ring) const noexcept {
 }
 
 std::optional<SegmentRegions> Segment::regions(std::uint32_t ring) const {
-  constexpr int kTries = 4;
-  const capture::RegionTable& table = ring_at(ring).regions;
+  constexpr int kTries = 8;
+  const std::atomic<std::uint64_t>& version = ring_at(ring).regions_version;
+  if (version.load(std::memory_order_acquire) == 0) return SegmentRegions{};
   for (int i = 0; i < kTries; ++i) {
-    const std::uint64_t version = table.version.load(std::memory_order_acquire);
+    const std::uint64_t before = version.load(std::memory_order_acquire);
     SegmentRegions found = copy_regions(ring_at(ring));
     std::atomic_thread_fence(std::memory_order_acquire);
-    const bool is_whole =
-        version % 2 == 0 && table.version.load(std::memory_order_relaxed) == version;
+    const bool is_whole = before % 2 == 0 && version.load(std::memory_order_relaxed) == before;
     // A process that was killed in a change leaves an odd version.
-    if (is_whole || !ends_.empty()) return found;
+    if (is_whole || (i + 1 == kTries && !ends_.empty())) return found;
   }
   return std::nullopt;
 }

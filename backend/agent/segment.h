@@ -55,7 +55,7 @@ struct SegmentRegion {
   std::uint64_t time_ns = 0;  ///< Of the visits that have ended. The same holds for `max_ns`.
   std::uint64_t max_ns = 0;
   std::uint64_t mpi_ticks = 0;    ///< Of all visits, with the calls that have returned.
-  bool is_estimated = false;      ///< `mpi_ticks` includes estimates.
+  bool is_estimated = false;      ///< Some of the calls inside were not timed.
   std::vector<Nanos> open_since;  ///< Begins of the visits that have not ended, monotonic.
 };
 
@@ -63,6 +63,8 @@ struct SegmentRegions {
   std::vector<SegmentRegion> all;
   /// End of the last call that the sums include, in ticks.
   std::uint64_t mpi_until = 0;
+  std::uint64_t dropped = 0;       ///< Visits that were not counted.
+  std::uint64_t lost_records = 0;  ///< Begins and ends without a record.
 };
 
 /// A mapped segment. Not thread-safe. The process may have ended. The records of a ring are mapped

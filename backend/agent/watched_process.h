@@ -66,6 +66,14 @@ class KnownBegins {
   KnownBegin last_;
 };
 
+/// The sums of a region that were announced last, and the ticks that its time in MPI stands for.
+struct ToldRegion {
+  wire::RegionSumRow row;
+  std::uint64_t mpi_ticks = 0;
+};
+/// By ring and region.
+using ToldRegions = std::map<std::pair<std::uint32_t, std::uint64_t>, ToldRegion>;
+
 /// Position up to which the records of one ring have been read into windows.
 struct RingCursor {
   std::uint64_t position = 0;  ///< Number of the next record to read into the open window.
@@ -123,8 +131,7 @@ struct WatchedProcess {
 
   // RegionWriter.
   Nanos regions_told_at = 0;  ///< Monotonic.
-  /// What was announced last, by ring and region.
-  std::map<std::pair<std::uint32_t, std::uint64_t>, wire::RegionSumRow> told_regions;
+  ToldRegions told_regions;
 
   // RegistrationWriter and ChunkWriter.
   CallSites call_sites;

@@ -34,9 +34,10 @@ class DefinitionWriter {
   void thread(const ThreadDefinition& definition) noexcept {
     write(DefinitionKind::kThread, definition, nullptr, 0);
   }
-  void region(std::uint64_t region, const char* name, std::size_t bytes) noexcept {
+  /// Returns false if the definition was dropped.
+  bool region(std::uint64_t region, const char* name, std::size_t bytes) noexcept {
     const RegionDefinition fixed{region};
-    write(DefinitionKind::kRegion, fixed, name, bytes);
+    return write(DefinitionKind::kRegion, fixed, name, bytes);
   }
   void record_cost(const RecordCostDefinition& definition) noexcept {
     write(DefinitionKind::kRecordCost, definition, nullptr, 0);

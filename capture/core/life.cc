@@ -63,6 +63,7 @@ void forget_parent() {
   memset(static_cast<void*>(&comms), 0, sizeof comms);
   memset(static_cast<void*>(&requests), 0, sizeof requests);
   memset(static_cast<void*>(&definitions), 0, sizeof definitions);
+  forget_regions();
 }
 
 bool has_own_gate() { return process.gate != &first_gate; }

@@ -34,7 +34,8 @@ Word initialise(bool by_profiling_name, std::uint16_t function, Words... words) 
   return result;
 }
 
-// Records one of the other functions of this file. Calls `then` if the function succeeds.
+// Records one of the other functions of this file. If the function succeeds, calls `then` with the
+// place of the call; null if it is not known.
 template <class Then, class... Words>
 Word record(bool by_profiling_name, std::uint16_t function, Then then, Words... words) {
   Call call;
@@ -43,25 +44,29 @@ Word record(bool by_profiling_name, std::uint16_t function, Then then, Words... 
   const bool is_ours = recorded && call.stop(result);
   if (is_ours) close_plain(call);
   if (!recorded) leave_unrecorded();
-  if (static_cast<int>(result) == 0) then();
+  if (static_cast<int>(result) == 0) then(recorded ? call.site : nullptr);
   return result;
 }
 
 Word finalise(bool by_profiling_name) {
-  return record(by_profiling_name, kMPI_Finalize, [] { leave_world(); });
+  return record(by_profiling_name, kMPI_Finalize, [](const void*) { leave_world(); });
 }
 
 Word open_session(bool by_profiling_name, Word info, Word handler, Word session) {
   return record(
-      by_profiling_name, kMPI_Session_init, [] { note_session(); }, info, handler, session);
+      by_profiling_name, kMPI_Session_init, [](const void*) { note_session(); }, info, handler,
+      session);
 }
 
-Word control(bool by_profiling_name, const void* site, Word level, Word a1, Word a2, Word a3,
-             Word a4, Word a5) {
+// A tool may pass the call on; then the level is entered once.
+Word control(bool by_profiling_name, Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
+  const bool is_outermost = thread_state.frame == nullptr;
   return record(
       by_profiling_name, kMPI_Pcontrol,
-      [level, site] { enter_level(static_cast<std::int32_t>(level), site); }, level, a1, a2, a3, a4,
-      a5);
+      [level, is_outermost](const void* site) {
+        if (is_outermost) enter_level(static_cast<std::int32_t>(level), site);
+      },
+      level, a1, a2, a3, a4, a5);
 }
 
 }  // namespace
@@ -96,8 +101,8 @@ XYLEM_WRAPPER Word PMPI_Session_init(Word info, Word handler, Word session) {
 // MPI_Pcontrol is variadic: arguments in registers are passed on in registers. It is a request to a
 // profiler, which MPI libraries ignore. Floating-point arguments are not passed on.
 XYLEM_WRAPPER Word MPI_Pcontrol(Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
-  return control(false, __builtin_return_address(0), level, a1, a2, a3, a4, a5);
+  return control(false, level, a1, a2, a3, a4, a5);
 }
 XYLEM_WRAPPER Word PMPI_Pcontrol(Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
-  return control(true, __builtin_return_address(0), level, a1, a2, a3, a4, a5);
+  return control(true, level, a1, a2, a3, a4, a5);
 }

@@ -101,24 +101,21 @@ constinit Gate first_gate{{&kWaiting}};
 constinit Process process{.gate = &first_gate, .abi = {}};
 constinit thread_local ThreadState thread_state{};
 
-Thread* take_ring() noexcept {
+Thread* take_ring(std::uint16_t function) noexcept {
+  if (!has_started(function)) return nullptr;
+  if (thread_state.thread != nullptr) return thread_state.thread;  // Recording early calls took it.
   Thread* thread = claim_ring();
   if (thread != nullptr && thread->ring == nullptr && !prepare_ring(*thread)) {
     thread->taken.store(0, std::memory_order_release);
     thread = nullptr;
   }
-  if (thread == nullptr) return nullptr;
+  if (thread == nullptr) {
+    count_without_ring(function);
+    return nullptr;
+  }
   thread_state.thread = thread;
   watch_thread_end(thread);
   define_thread(thread->number);
-  return thread;
-}
-
-Thread* take_ring(std::uint16_t function) noexcept {
-  if (!has_started(function)) return nullptr;
-  if (thread_state.thread != nullptr) return thread_state.thread;  // Recording early calls took it.
-  Thread* const thread = take_ring();
-  if (thread == nullptr) count_without_ring(function);
   return thread;
 }
 
@@ -143,6 +140,12 @@ bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function, std::
   if ((flags & kRecordReceive) != 0) add(ring.lost_receives, 1);
   const bool is_counted = calls != 0 || (flags & (kRecordSend | kRecordReceive)) != 0;
   if (!is_counted) add(ring.lost_parts, 1);
+  return false;
+}
+
+bool make_room_for_region(Thread& thread, std::uint64_t head) noexcept {
+  if (take_block(thread, head)) return true;
+  add(thread.ring->regions.lost_records, 1);
   return false;
 }
 

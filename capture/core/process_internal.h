@@ -194,9 +194,6 @@ XYLEM_INLINE const void* take_fortran_caller(ThreadState& state, std::uint16_t f
 /// case, take_ring() has already counted the call, unless capture is off.
 Thread* take_ring(std::uint16_t function) noexcept;
 
-/// The same for a thread that makes no call: nothing is counted, and capture does not start.
-Thread* take_ring() noexcept;
-
 /// Wakes an agent that sleeps, by one system call, and notes that it is awake. Keeps errno.
 [[gnu::cold]] void wake_agent(SegmentHeader& segment) noexcept;
 
@@ -206,6 +203,9 @@ Thread* take_ring() noexcept;
 [[gnu::cold]] bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
                              std::uint32_t calls, std::uint16_t flags,
                              std::uint64_t bytes) noexcept;
+
+/// The same for the record of a region, which counts as lost in the table of regions.
+[[gnu::cold]] bool make_room_for_region(Thread& thread, std::uint64_t head) noexcept;
 
 /// Allocates memory for `count` requests in `thread`. Returns false if there is no memory; then the
 /// requests are not tracked.
@@ -410,6 +410,8 @@ XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept {
   if (pending < thread->segment->sample_every[function].load(std::memory_order_relaxed) &&
       ((before + 1) & before) != 0) {
     thread->pending[function] = pending;
+    std::atomic<std::uint64_t>& untimed = thread->ring->regions.untimed;
+    untimed.store(untimed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     call.calls = 0;
     call.begin = call.end = 0;
     return true;
@@ -462,8 +464,6 @@ XYLEM_INLINE void add_time(const Call& call) noexcept {
   if (__builtin_expect(call.calls > 1, 0)) {
     const std::uint64_t room = call.end - ring.mpi_until.load(std::memory_order_relaxed);
     took = took > room / call.calls ? room : took * call.calls;
-    std::atomic<std::uint64_t>& estimates = ring.regions.mpi_estimates;
-    estimates.store(estimates.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   ring.mpi_until.store(call.end, std::memory_order_relaxed);
   ring.mpi_ticks.store(ring.mpi_ticks.load(std::memory_order_relaxed) + took,

@@ -2,9 +2,9 @@
 
 // Regions that a program names: capture/region/region.h, and the levels of MPI_Pcontrol.
 //
-// A region has sums in the segment (RegionTable in ring.h), which the agent reads. They count while
-// capture is switched off too, so that begins and ends stay in pairs. Nothing here enters the
-// kernel, except for a thread's first call, which takes a ring.
+// A region has sums in the segment (RegionTable in ring.h), which the agent reads. They count in
+// threads that have called MPI, and while capture is switched off too, so that begins and ends stay
+// in pairs. The first use of a name writes a definition, under a lock with a bounded wait.
 
 #include <cstdint>
 
@@ -19,5 +19,8 @@ void enter_level(std::int32_t level, const void* site) noexcept;
 
 /// Ends all regions of a thread that ends.
 void end_regions(Thread& thread) noexcept;
+
+/// Forgets which names were told to the agent. For a child of fork() that starts MPI itself.
+void forget_regions() noexcept;
 
 }  // namespace xylem::capture

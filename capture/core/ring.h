@@ -282,47 +282,46 @@ constexpr std::uint32_t kMaxRegionDepth = 32;
 
 /// The sums over the visits of a region that have ended.
 struct RegionSum {
-  std::atomic<std::uint64_t> region;  ///< Its identity, see region_of_name(); 0: unused.
+  std::atomic<std::uint64_t> region;  ///< Its identity, see region_of_name().
   std::atomic<std::uint64_t> visits;
   std::atomic<std::uint64_t> time_ns;    ///< With the regions and calls inside.
   std::atomic<std::uint64_t> max_ns;     ///< The longest visit.
   std::atomic<std::uint64_t> mpi_ticks;  ///< Time in MPI inside, see ThreadRing::mpi_ticks.
-  std::atomic<std::uint64_t> estimated;  ///< 1: `mpi_ticks` includes estimates.
+  std::atomic<std::uint64_t> estimated;  ///< 1: some of the calls inside were not timed.
 };
 
 /// A region that the thread is in.
 struct OpenRegion {
-  std::atomic<std::uint64_t> begin_ns;       ///< CLOCK_MONOTONIC.
-  std::atomic<std::uint64_t> mpi_ticks;      ///< ThreadRing::mpi_ticks at its begin.
-  std::atomic<std::uint64_t> mpi_estimates;  ///< RegionTable::mpi_estimates at its begin.
+  std::atomic<std::uint64_t> begin_ns;   ///< CLOCK_MONOTONIC.
+  std::atomic<std::uint64_t> mpi_ticks;  ///< ThreadRing::mpi_ticks at its begin.
+  std::atomic<std::uint64_t> untimed;    ///< RegionTable::untimed at its begin.
   /// Index into `sums`; kNoRegionSum: the visit is not counted.
   std::atomic<std::uint64_t> sum;
 };
 constexpr std::uint64_t kNoRegionSum = ~std::uint64_t{0};
 
-/// Written by the thread. To read it, load `version`, then the rest, then `version` again, each
-/// with acquire. If both values are equal and even, what was read belongs together.
+/// Written by the thread. To read it, load ThreadRing::regions_version, then the table, then the
+/// version again, each with acquire. If both versions are equal and even, what was read belongs
+/// together. Version 0: the thread was in no region so far.
 struct alignas(64) RegionTable {
-  std::atomic<std::uint64_t> version;
   std::atomic<std::uint64_t> depth;    ///< Regions that the thread is in; may be above the maximum.
+  std::atomic<std::uint64_t> count;    ///< Number of `sums` in use.
   std::atomic<std::uint64_t> dropped;  ///< Visits that were not counted, because there was no room.
-  std::atomic<std::uint64_t> mpi_estimates;  ///< Records whose time was estimated so far.
-  OpenRegion level;                          ///< The level of MPI_Pcontrol; `begin_ns` 0: level 1.
-  OpenRegion open[kMaxRegionDepth];          ///< The first `depth`, outermost first.
-  RegionSum sums[kMaxRegions];               ///< A hash table: see place_of_region().
+  std::atomic<std::uint64_t> lost_records;  ///< Begins and ends that met a full ring.
+  std::atomic<std::uint64_t> untimed;       ///< Calls of the thread that were not timed so far.
+  OpenRegion level;                  ///< The level of MPI_Pcontrol; `begin_ns` 0: the normal level.
+  OpenRegion open[kMaxRegionDepth];  ///< The first `depth`, outermost first.
+  RegionSum sums[kMaxRegions];
 };
-/// The first place to look for a region; the next ones follow, up to an unused one.
-constexpr std::uint32_t place_of_region(std::uint64_t region) {
-  return static_cast<std::uint32_t>(region % kMaxRegions);
-}
-/// The identity of a region: 48 bits of FNV-1a of its name, or 1 instead of 0. The same in all
-/// processes.
+/// Identities below this do not stand for a name.
+constexpr std::uint64_t kFirstRegion = 2;
+/// The identity of a region: 48 bits of FNV-1a of its name. The same in all processes.
 constexpr std::uint64_t region_of_name(const char* name, std::size_t bytes) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (std::size_t i = 0; i < bytes; ++i)
     hash = (hash ^ static_cast<unsigned char>(name[i])) * 0x100000001b3u;
   hash &= kMaxRecordBytes;
-  return hash == 0 ? 1 : hash;
+  return hash < kFirstRegion ? hash + kFirstRegion : hash;
 }
 /// A longer name is cut.
 constexpr std::size_t kMaxRegionName = 200;
@@ -338,7 +337,8 @@ struct alignas(64) ThreadRing {
   std::atomic<std::uint64_t> mpi_ticks;
   /// End of the last timed call, in ticks. Stored before `mpi_ticks`.
   std::atomic<std::uint64_t> mpi_until;
-  std::uint64_t reserved;
+  /// Grows before and after each change of `regions`.
+  std::atomic<std::uint64_t> regions_version;
   CallUnderWay under_way;
 
   // Written by the agent; on a separate cache line.

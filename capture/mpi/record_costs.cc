@@ -3,6 +3,7 @@
 
 #include "capture/core/definition_writer_internal.h"
 #include "capture/core/record_costs_internal.h"
+#include "capture/core/system_internal.h"
 #include "capture/mpi/hot_shapes_internal.h"
 #include "xylem_capture_functions.h"
 
@@ -18,8 +19,8 @@ constexpr std::int32_t kTag = 0x7ffffff0;
 constexpr std::int32_t kSelf = 0;
 constexpr std::int64_t kBytes = 8;
 
-// Not in the stack, because a thread of the application may have a small one. Memory that no call
-// touches is never allocated.
+// Static, because a thread of the application may have a small stack. Memory that no call touches
+// is never allocated.
 struct Bench {
   SegmentHeader segment;
   ThreadRing ring;
@@ -28,9 +29,8 @@ struct Bench {
   unsigned char status[kLargestStatus];
   Word requests[kRequests];
 };
-alignas(64) unsigned char memory[sizeof(Bench)];
-
-Bench& bench() { return *reinterpret_cast<Bench*>(memory); }
+constinit Bench the_bench{};
+Bench& bench() { return the_bench; }
 
 [[gnu::noinline]] Word real_call() {
   __asm__ volatile("");
@@ -168,6 +168,8 @@ void tell(RecordShape shape, std::uint64_t picoseconds) {
 void make_bench() {
   Bench& it = bench();
   it.segment.enabled.store(kOn, std::memory_order_relaxed);
+  it.segment.sample_every[kMPI_Comm_rank].store(0, std::memory_order_relaxed);
+  it.ring.calls[kMPI_Comm_rank].store(0, std::memory_order_relaxed);
   it.thread.ring = &it.ring;
   it.thread.segment = &it.segment;
   it.thread.records = it.thread.block = it.records;
@@ -199,6 +201,8 @@ void measure() {
 void measure_record_costs() noexcept {
   const CommEntry* const self = comms.find_known(process.abi.comm_self);
   if (self == nullptr) return;  // No memory for communicators.
+  // A handler that calls MPI would write into the ring that nobody reads.
+  const SignalsBlocked blocked;
   const std::uint32_t collectives = self->collectives.load(std::memory_order_relaxed);
   const ThreadState before = thread_state;
   make_bench();

@@ -15,12 +15,12 @@
  *
  * Regions may be inside each other, at most 32 deep, and belong to the thread that has begun them.
  * xylem_region_end() ends the region that this thread has begun last. A further end is ignored. A
- * thread that ends has ended its regions. Regions count from MPI_Init on; one that has begun before
- * is not counted.
+ * thread that ends has ended its regions. Regions count from the thread's first call of MPI on,
+ * usually MPI_Init; one that has begun before is not counted.
  *
  * A name is a text of up to 200 bytes that ends with a zero. Equal texts are the same region, on
  * all ranks. A thread may use 256 names; visits of further ones are not counted. A begin and an end
- * take about 50 ns each while xylem watches, and about 1 ns otherwise.
+ * take some ten nanoseconds each while xylem watches, and about 1 ns otherwise.
  *
  * `xylem report` and the table `region_total` have the visits, the time and the time in MPI of each
  * region. Both functions may be called by any thread at any time, except in signal handlers. */

@@ -44,39 +44,41 @@ contains
 
   subroutine xylem_region_begin(name)
     character(len=*), intent(in) :: name
-    logical, save :: is_known = .false.
+    logical, save :: is_absent = .false.
     procedure(begin_function), pointer, save :: begin => null()
     type(c_funptr) :: address
     type(c_ptr) :: text
 
-    if (.not. is_known) then
+    if (.not. associated(begin)) then
+      if (is_absent) return
       address = find_symbol(c_null_ptr, "xylem_region_begin_1" // c_null_char)
-      if (c_associated(address)) then
-        call c_f_procpointer(address, begin)
-      else
+      if (.not. c_associated(address)) then
         text = last_error()
+        is_absent = .true.
+        return
       end if
-      is_known = .true.
+      call c_f_procpointer(address, begin)
     end if
-    if (associated(begin)) call begin(trim(name) // c_null_char, c_null_ptr)
+    call begin(trim(name) // c_null_char, c_null_ptr)
   end subroutine xylem_region_begin
 
   subroutine xylem_region_end()
-    logical, save :: is_known = .false.
+    logical, save :: is_absent = .false.
     procedure(end_function), pointer, save :: finish => null()
     type(c_funptr) :: address
     type(c_ptr) :: text
 
-    if (.not. is_known) then
+    if (.not. associated(finish)) then
+      if (is_absent) return
       address = find_symbol(c_null_ptr, "xylem_region_end_1" // c_null_char)
-      if (c_associated(address)) then
-        call c_f_procpointer(address, finish)
-      else
+      if (.not. c_associated(address)) then
         text = last_error()
+        is_absent = .true.
+        return
       end if
-      is_known = .true.
+      call c_f_procpointer(address, finish)
     end if
-    if (associated(finish)) call finish(c_null_ptr)
+    call finish(c_null_ptr)
   end subroutine xylem_region_end
 
 end module xylem_region

@@ -119,7 +119,8 @@ void read_regions(Inquiry& inquiry, std::size_t max_rows, Report& report) {
   report.regions_in_all =
       count_of(inquiry.ask_one("SELECT count(DISTINCT region) FROM region_total", 1)[0]);
   for (const auto& row : inquiry.ask(
-           "SELECT region, count(*), sum(visits), sum(time_ns) AS time, max(time_ns), sum(mpi_ns),"
+           "SELECT region, count(DISTINCT world || ' ' || rank), sum(visits), sum(time_ns) AS time,"
+           " max(time_ns), sum(mpi_ns),"
            " max(estimated) FROM region_total GROUP BY region ORDER BY time DESC, region" +
            limit(max_rows))) {
     report.regions.push_back({text_of(row[0]), count_of(row[1]), count_of(row[2]),

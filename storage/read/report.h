@@ -72,7 +72,7 @@ struct Report {
   struct EventAccount {
     std::uint64_t recorded = 0, stored = 0, lost = 0, ranks = 0, complete_ranks = 0;
   };
-  /// What capture has added to a rank, by the view `capture_cost`.
+  /// About what capture has added to a rank, by the view `capture_cost`.
   struct CaptureCost {
     WorldId world{};
     Rank rank{};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <random>
 
 #include "tests/support/hand_made_segment.h"
@@ -52,6 +53,8 @@ void enter_region(capture::ThreadRing& ring, std::uint32_t sum, std::uint64_t re
                   std::uint64_t mpi_ticks) {
   capture::RegionTable& table = ring.regions;
   table.sums[sum].region = region;
+  table.count = std::max<std::uint64_t>(table.count.load(), sum + 1);
+  ring.regions_version.fetch_add(2);
   capture::OpenRegion& open = table.open[table.depth.load()];
   open.sum = sum;
   open.begin_ns = static_cast<std::uint64_t>(begin);
@@ -66,18 +69,22 @@ TEST(Segment, ReadsRegionsWithTheVisitsThatHaveNotEnded) {
   EXPECT_TRUE(process.view().regions(0)->all.empty());
   ring.mpi_ticks = 100;
   ring.mpi_until = 90;
-  enter_region(ring, 3, 7, 1000, 40);
-  enter_region(ring, 3, 7, 2000, 60);
-  capture::RegionSum& sum = ring.regions.sums[3];
+  enter_region(ring, 0, 7, 1000, 40);
+  enter_region(ring, 0, 7, 2000, 60);
+  capture::RegionSum& sum = ring.regions.sums[0];
   sum.visits = 5;
   sum.time_ns = 50;
   sum.max_ns = 20;
   sum.mpi_ticks = 30;
   ring.regions.level.sum = capture::kNoRegionSum;
   ring.regions.level.begin_ns = 5;
+  ring.regions.dropped = 4;
+  ring.regions.lost_records = 6;
   const auto found = process.view().regions(0);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->mpi_until, 90u);
+  EXPECT_EQ(found->dropped, 4u);
+  EXPECT_EQ(found->lost_records, 6u);
   ASSERT_EQ(found->all.size(), 1u);
   const SegmentRegion& region = found->all[0];
   EXPECT_EQ(region.region, 7u);
@@ -93,7 +100,7 @@ TEST(Segment, ReadsNoRegionsWhileTheyChangeUnlessTheProcessHasEnded) {
   HandMadeSegment process;
   process.header().threads.store(1);
   enter_region(process.ring_at(0), 0, 7, 1000, 0);
-  process.ring_at(0).regions.version = 5;
+  process.ring_at(0).regions_version = 5;
   Segment segment = process.view();
   EXPECT_FALSE(segment.regions(0));
   segment.freeze();
@@ -105,8 +112,10 @@ TEST(Segment, RegionsThatCannotBeAreLeftOut) {
   HandMadeSegment process;
   process.header().threads.store(1);
   capture::ThreadRing& ring = process.ring_at(0);
-  enter_region(ring, 2, 7, 1000, 0);
-  ring.regions.open[0].sum = capture::kMaxRegions;
+  enter_region(ring, 0, 7, 1000, 50);  // It has begun after the present.
+  EXPECT_EQ(process.view().regions(0)->all.at(0).mpi_ticks, 0u);
+  ring.regions.open[0].sum = 1;
+  ring.regions.sums[0].time_ns = ~0ULL;
   ring.regions.depth = ~0ULL;
   for (std::uint32_t i = 1; i < capture::kMaxRegionDepth; ++i)
     ring.regions.open[i].begin_ns = ~0ULL;
@@ -114,6 +123,7 @@ TEST(Segment, RegionsThatCannotBeAreLeftOut) {
   ASSERT_TRUE(found);
   ASSERT_EQ(found->all.size(), 1u);
   EXPECT_EQ(found->all[0].visits, 0u);
+  EXPECT_LT(found->all[0].time_ns, std::uint64_t{1} << 56);
 }
 
 TEST(Segment, SuccessorFindsHowFarItsPredecessorCame) {

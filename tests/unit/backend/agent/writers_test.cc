@@ -198,11 +198,13 @@ TEST_F(WritersTest, SumsOfRegionsAreToldWhenTheyChangeAndCountUpToNow) {
   enter_world();
   capture::ThreadRing& ring = first_.ring_at(2);
   first_.header().threads.store(3);
-  ring.regions.sums[1].region = 77;
-  ring.regions.sums[1].visits = 3;
-  ring.regions.sums[1].time_ns = 5'000;
-  ring.regions.sums[1].max_ns = 3'000;
-  ring.regions.sums[1].mpi_ticks = 4'000;  // Nanoseconds: the process has no tick counter.
+  ring.regions_version = 2;
+  ring.regions.count = 1;
+  ring.regions.sums[0].region = 77;
+  ring.regions.sums[0].visits = 3;
+  ring.regions.sums[0].time_ns = 5'000;
+  ring.regions.sums[0].max_ns = 3'000;
+  ring.regions.sums[0].mpi_ticks = 4'000;  // Nanoseconds: the process has no tick counter.
   const auto told = [&] {
     auto step = drain();
     EXPECT_TRUE(writer.drain(step));
@@ -221,7 +223,7 @@ TEST_F(WritersTest, SumsOfRegionsAreToldWhenTheyChangeAndCountUpToNow) {
   EXPECT_EQ(told(), Rows{}) << "nothing has changed";
   // The thread enters the region, and in it a call.
   const Nanos entered = now_;
-  ring.regions.open[0].sum = 1;
+  ring.regions.open[0].sum = 0;
   ring.regions.open[0].begin_ns = static_cast<std::uint64_t>(entered);
   ring.regions.depth = 1;
   now_ += RegionWriter::kInterval / 2;
@@ -246,6 +248,55 @@ TEST_F(WritersTest, SumsOfRegionsAreToldWhenTheyChangeAndCountUpToNow) {
   now_ += 100;
   EXPECT_EQ(told(), (Rows{{77, thread, 4, 5'000 + before + in_call + 10, before + in_call + 10,
                            4'000 + in_call, false}}));
+}
+
+TEST_F(WritersTest, VisitsThatNobodyCountedAreTold) {
+  RegistrationWriter registrations({.host = "host"}, packets_, processes_);
+  RegionWriter writer(registrations, records_, processes_);
+  enter_world();
+  first_.header().threads.store(1);
+  first_.ring_at(0).regions_version = 2;
+  first_.ring_at(0).regions.dropped = 5;
+  first_.ring_at(0).regions.lost_records = 6;
+  auto step = drain();
+  EXPECT_TRUE(writer.drain(step));
+  ASSERT_EQ(registrations_since(0).size(), 1u);
+  EXPECT_EQ(registrations_since(0)[0].processes[0].definitions.region_sums,
+            (std::vector<wire::RegionSumRow>{
+                {.region = wire::kUncountedVisits, .thread = ThreadIndex{0}, .visits = 5},
+                {.region = wire::kLostRegionEvents, .thread = ThreadIndex{0}, .visits = 6}}));
+}
+
+// Registrations are never given up, so sums must not fill the journal while nobody acknowledges.
+TEST_F(WritersTest, SumsOfRegionsThatALivingProcessIsInDoNotFillTheJournal) {
+  RegistrationWriter registrations({.host = "host"}, packets_, processes_);
+  RegionWriter writer(registrations, records_, processes_);
+  enter_world();
+  first_.header().threads.store(1);
+  capture::ThreadRing& ring = first_.ring_at(0);
+  ring.regions_version = 2;
+  ring.regions.count = 1;
+  ring.regions.sums[0].region = 77;
+  ring.regions.open[0].begin_ns = 1;
+  ring.regions.depth = 1;
+  std::size_t packets = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    now_ += RegionWriter::kInterval;
+    auto step = drain();
+    ASSERT_TRUE(writer.drain(step));
+    packets = journal_.keys().size();
+    if (!registrations.has_room_for_definitions()) break;
+  }
+  EXPECT_FALSE(registrations.has_room_for_definitions());
+  now_ += RegionWriter::kInterval;
+  auto step = drain();
+  EXPECT_TRUE(writer.drain(step));
+  EXPECT_EQ(journal_.keys().size(), packets);
+  processes_.at(Lane{1}).ended = true;  // Its last sums are told.
+  now_ += 1;
+  auto last = drain();
+  EXPECT_TRUE(writer.drain(last));
+  EXPECT_EQ(journal_.keys().size(), packets + 1);
 }
 
 TEST_F(WritersTest, DefinitionsThatHadNoRoomAreCounted) {

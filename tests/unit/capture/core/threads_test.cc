@@ -522,13 +522,14 @@ TEST_F(CaptureThreads, RegionsOfEachThreadAreExactWhileAReaderLooks) {
     while (!over) {
       for (std::uint32_t r = 0; r < segment().threads.load(); ++r) {
         const RegionTable& table = ring_at(r).regions;
-        const std::uint64_t version = table.version.load(std::memory_order_acquire);
+        const std::atomic<std::uint64_t>& now = ring_at(r).regions_version;
+        const std::uint64_t version = now.load(std::memory_order_acquire);
         const std::uint64_t depth = table.depth.load(std::memory_order_acquire);
         std::uint64_t open = 0;
         for (std::uint64_t i = 0; i < std::min<std::uint64_t>(depth, kMaxRegionDepth); ++i)
           open += table.open[i].begin_ns.load(std::memory_order_acquire) != 0 ? 1 : 0;
         std::atomic_thread_fence(std::memory_order_acquire);
-        if (version % 2 != 0 || table.version.load(std::memory_order_relaxed) != version) continue;
+        if (version % 2 != 0 || now.load(std::memory_order_relaxed) != version) continue;
         EXPECT_EQ(open, depth);
         ++looks;
       }
@@ -539,6 +540,8 @@ TEST_F(CaptureThreads, RegionsOfEachThreadAreExactWhileAReaderLooks) {
   for (unsigned t = 0; t < kNaming; ++t) {
     threads.emplace_back([t] {
       const std::string own = "thread " + std::to_string(t);
+      xylem_region_begin_1("outer", nullptr);  // Not counted: the thread has not called MPI yet.
+      MPI_Wtick();
       for (unsigned i = 0; i < kVisits; ++i) {
         xylem_region_begin_1("outer", nullptr);
         xylem_region_begin_1(own.c_str(), nullptr);
@@ -546,7 +549,10 @@ TEST_F(CaptureThreads, RegionsOfEachThreadAreExactWhileAReaderLooks) {
         xylem_region_end_1(nullptr);
         xylem_region_end_1(nullptr);
       }
+      xylem_region_end_1(nullptr);  // The first one.
       xylem_region_end_1(nullptr);  // Nothing has begun.
+      xylem_region_begin_1(nullptr, nullptr);
+      xylem_region_end_1(nullptr);
       xylem_region_begin_1("left open", nullptr);
     });
   }
@@ -558,6 +564,21 @@ TEST_F(CaptureThreads, RegionsOfEachThreadAreExactWhileAReaderLooks) {
   EXPECT_EQ(visits_of("left open") - left, kNaming);
   for (unsigned t = 0; t < kNaming; ++t)
     EXPECT_EQ(visits_of("thread " + std::to_string(t)), kVisits) << t;
+}
+
+TEST_F(CaptureThreads, AThreadThatOnlyNamesRegionsTakesNoRing) {
+  const std::uint32_t before = segment().threads.load();
+  std::vector<std::thread> threads;
+  std::barrier all(kMaxThreads + 1);
+  for (std::uint32_t t = 0; t <= kMaxThreads; ++t) {
+    threads.emplace_back([&] {
+      xylem_region_begin_1("alone", nullptr);
+      all.arrive_and_wait();
+      xylem_region_end_1(nullptr);
+    });
+  }
+  for (std::thread& it : threads) it.join();
+  EXPECT_EQ(segment().threads.load(), before);
 }
 
 TEST_F(CaptureThreads, CallsOfMoreThreadsThanThereAreRingsAreCounted) {

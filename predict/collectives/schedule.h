@@ -68,6 +68,7 @@ enum class Effect : std::uint8_t {
   kStore,             ///< It has them now.
   kCombine,           ///< It reduces them into its own.
   kCombineAndPrefix,  ///< scan, exscan: it reduces block kGroupSum into both of its blocks.
+  kWholePrefix,       ///< The same result by one reduction: block kGroupSum is the whole prefix.
 };
 
 struct Message {

@@ -42,14 +42,19 @@ predict::Model model_of(const std::string& name) {
   return static_cast<predict::Model>(found - kModels.begin());
 }
 
-/// The machine of a target, with nodes for `ranks` ranks. The target must outlive it.
-Result<predict::Machine> machine_for(const predict::LoadedTarget& target, const std::string& model,
-                                     std::size_t ranks) {
-  if (!target.topology && model_of(model) != predict::Model::kLogGps) {
+/// Reads the target. Fails also if it has not what the model needs.
+Result<predict::LoadedTarget> target_for(const PredictOptions& options) {
+  auto target = predict::load_target(options.target);
+  if (target && !target->topology && model_of(options.model) != predict::Model::kLogGps) {
     return unexpected(Code::kInvalidArgument,
-                      target.path + ": has no topology, which the model " + model +
+                      target->path + ": has no topology, which the model " + options.model +
                           " needs; add the section [topology], or use --model loggps");
   }
+  return target;
+}
+
+/// The machine of a target, with nodes for `ranks` ranks. The target must outlive it.
+Result<predict::Machine> machine_for(const predict::LoadedTarget& target, std::size_t ranks) {
   auto nodes = predict::place_ranks(target, ranks);
   if (!nodes) return unexpected(std::move(nodes.error()));
   const predict::Target& of = target.target;
@@ -126,8 +131,9 @@ std::string json_of(const predict::MachinePrediction& result, const std::string&
       json.field("saturated", result.saturated);
     }
     // The only number that is measured, and not the same in each run.
-    json.field("events_per_s", seconds > 0 ? std::optional(static_cast<double>(of.events) / seconds)
-                                           : std::nullopt);
+    json.field("events_per_s", seconds > 0
+                                   ? std::optional(static_cast<double>(result.events()) / seconds)
+                                   : std::nullopt);
   });
   return json.take() + '\n';
 }
@@ -155,8 +161,7 @@ Result<TimedMessage> time_message(const PredictOptions& options,
                                   const predict::LoadedTarget& target) {
   auto message = parse_message(options.message);
   CHECK(message);
-  const auto machine =
-      machine_for(target, options.model, std::max(message->source, message->destination) + 1);
+  const auto machine = machine_for(target, std::max(message->source, message->destination) + 1);
   if (!machine) return unexpected(machine.error());
   const auto delay = predict::message_delay(*machine, model_of(options.model), message->source,
                                             message->destination, message->bytes);
@@ -173,9 +178,22 @@ Result<std::string> answer_message(const PredictOptions& options,
   return options.json ? message_json(*message) : message_text(*message);
 }
 
+constexpr const char* kNoMachine = "there is no machine; give it with --target FILE";
+
 /// "" or which options do not go together.
 std::string usage_fault(const PredictOptions& options) {
   const bool is_made = !options.synthesis.pattern.empty();
+  if (!options.message.empty()) {
+    const char* const other = !options.source.empty()       ? "SOURCE"
+                              : is_made                     ? "--synthesise"
+                              : !options.files.goal.empty() ? "--write-goal"
+                              : !options.files.ti.empty()   ? "--write-ti"
+                                                            : nullptr;
+    if (other != nullptr) {
+      return std::string("--message needs no program; leave out --message or ") + other;
+    }
+    return options.target.empty() ? kNoMachine : "";
+  }
   if (is_made && !options.source.empty()) {
     return "there is a SOURCE and --synthesise; give one of them";
   }
@@ -183,7 +201,7 @@ std::string usage_fault(const PredictOptions& options) {
     return "there is no program; give a SOURCE, or --synthesise with a pattern";
   }
   if (options.target.empty() && options.files.goal.empty() && options.files.ti.empty()) {
-    return "there is no machine; give it with --target FILE";
+    return kNoMachine;
   }
   return "";
 }
@@ -195,20 +213,20 @@ int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& 
     err << "xylem predict: " << printable(error.message) << '\n';
     return code;
   };
+  if (const std::string fault = usage_fault(options); !fault.empty()) {
+    return fail({Code::kInvalidArgument, fault}, kExitUsage);
+  }
   if (!options.message.empty()) {
-    const auto target = predict::load_target(options.target);
+    const auto target = target_for(options);
     if (!target) return fail(target.error(), kExitUsage);
     const auto answer = answer_message(options, *target);
     if (!answer) return fail(answer.error(), kExitUsage);
     out << *answer << std::flush;
     return kExitSuccess;
   }
-  if (const std::string fault = usage_fault(options); !fault.empty()) {
-    return fail({Code::kInvalidArgument, fault}, kExitUsage);
-  }
   const auto target = options.target.empty()
                           ? Result<predict::LoadedTarget>(predict::LoadedTarget{})
-                          : predict::load_target(options.target);
+                          : target_for(options);
   if (!target) return fail(target.error(), kExitUsage);
   const bool is_made = !options.synthesis.pattern.empty();
   const auto program =
@@ -216,12 +234,12 @@ int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& 
               : predict::read_program(options.source,
                                       {target->target.flops_per_ns, target->target.collectives});
   if (!program) return fail(program.error(), is_made ? kExitUsage : kExitFailure);
+  const auto machine = machine_for(*target, program->ranks.size());
+  if (!machine) return fail(machine.error(), kExitUsage);
   if (const auto written = write_program(options.files, *program); !written) {
     return fail(written.error(), kExitFailure);
   }
   if (options.target.empty()) return kExitSuccess;
-  const auto machine = machine_for(*target, options.model, program->ranks.size());
-  if (!machine) return fail(machine.error(), kExitUsage);
   const Nanos begin = monotonic_now();
   const auto result = predict::replay_on(*program, *machine, model_of(options.model));
   const auto seconds = static_cast<double>(monotonic_now() - begin) / 1e9;
@@ -254,9 +272,8 @@ void add_predict_command(CLI::App& app, int& code) {
                                          "A GOAL file (*.goal), or the list file of a "
                                          "time-independent trace")
                             ->type_name("");
-  CLI::Option* target =
-      command->add_option("--target", options->target, "The target machine, a TOML file")
-          ->type_name("FILE");
+  command->add_option("--target", options->target, "The target machine, a TOML file")
+      ->type_name("FILE");
   command->add_option("--model", options->model, "The model of the network")
       ->type_name("loggps|analytic|channels")
       ->check([](const std::string& text) {
@@ -279,13 +296,12 @@ void add_predict_command(CLI::App& app, int& code) {
                     "Print an example of a target with all keys, and exit");
   add_synthesis_options(*command, options->synthesis);
   add_program_files(*command, options->files);
-  command->callback([options, print, target, &code] {
+  command->callback([options, print, &code] {
     if (*print) {
       std::cout << predict::example_target() << std::flush;
       code = kExitSuccess;
       return;
     }
-    if (!options->message.empty() && target->count() == 0) throw CLI::RequiredError("--target");
     code = run_predict(*options, std::cout, std::cerr);
   });
 }

@@ -29,9 +29,10 @@ struct PredictOptions {
 /// a topology, also the busiest channels. With `json`, prints one object with all ranks and
 /// channels (docs/json.md). With `message`, prints the parts of its time instead. A sentence on
 /// `err` says if messages are not received, and if the network is saturated. Writes the program's
-/// files first; without a target, does nothing else. Returns kExitSuccess. Returns kExitUsage with
-/// a sentence on `err` if the target or an option is wrong, or if the target is too small for the
-/// ranks, and kExitFailure if the program cannot be read, written or replayed.
+/// files before the replay; without a target, does nothing else. Returns kExitSuccess. Returns
+/// kExitUsage with a sentence on `err`, and writes no file, if the target or an option is wrong, or
+/// if the target is too small for the ranks, and kExitFailure if the program cannot be read,
+/// written or replayed.
 int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& err);
 
 /// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores

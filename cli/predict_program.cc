@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <string_view>
 #include <tuple>
@@ -91,6 +92,9 @@ Result<predict::Program> make_hpl(const SynthesisOptions& options, const predict
   }
   hpl.ns_per_flop = options.seconds_per_flop ? *options.seconds_per_flop * kNanosecondsPerSecond
                                              : 1 / target.flops_per_ns;
+  if (options.seconds_per_flop && !std::isfinite(*options.seconds_per_flop)) {
+    return wrong("--seconds-per-flop is not a number; write seconds such as 1e-9");
+  }
   if (!(hpl.ns_per_flop >= 0)) return wrong("--seconds-per-flop is below 0; take 0 or more");
   if (!options.row_swap.empty()) {
     hpl.swap = std::ranges::find(kRowSwaps, options.row_swap,
@@ -110,11 +114,14 @@ Result<predict::Program> make_halo(const SynthesisOptions& options,
   return predict::halo_program(pattern, {(*grid)[0], (*grid)[1], (*grid)[2]});
 }
 
-Result<void> write_file(const std::string& path, std::string_view text) {
+/// Writes a file that is not there before its finish(), and adds it to `files`.
+Result<void> write_file(const std::string& path, std::string_view text,
+                        std::vector<NewFile>& files) {
   auto file = NewFile::create(path, true);
   if (!file) return unexpected(std::move(file.error()));
   auto written = file->write(text);
-  return written ? file->finish() : written;
+  if (written) files.push_back(*std::move(file));
+  return written;
 }
 
 }  // namespace
@@ -169,19 +176,25 @@ Result<predict::Program> synthesise(const SynthesisOptions& options,
 }
 
 Result<void> write_program(const ProgramFiles& files, const predict::Program& program) {
+  std::vector<NewFile> parts;  // The list file is the last, so that it never names a missing trace.
   if (!files.goal.empty()) {
-    if (auto written = write_file(files.goal, predict::print_goal(program)); !written) {
-      return written;
+    auto written = write_file(files.goal, predict::print_goal(program), parts);
+    if (!written) return written;
+  }
+  if (!files.ti.empty()) {
+    const auto text = predict::print_ti(program);
+    if (!text) {
+      return unexpected(text.error().code, files.ti + ": " + text.error().message);
     }
+    const std::string trace = files.ti + ".ti";
+    if (auto written = write_file(trace, *text, parts); !written) return written;
+    const std::string list = std::filesystem::path(trace).filename().string() + "\n";
+    if (auto written = write_file(files.ti, list, parts); !written) return written;
   }
-  if (files.ti.empty()) return {};
-  const auto text = predict::print_ti(program);
-  if (!text) {
-    return unexpected(text.error().code, files.ti + ": " + text.error().message);
+  for (NewFile& it : parts) {
+    if (auto finished = it.finish(); !finished) return finished;
   }
-  const std::string trace = files.ti + ".ti";
-  if (auto written = write_file(trace, *text); !written) return written;
-  return write_file(files.ti, std::filesystem::path(trace).filename().string() + "\n");
+  return {};
 }
 
 }  // namespace xylem

@@ -47,7 +47,8 @@ void add_program_files(CLI::App& command, ProgramFiles& files);
 Result<predict::Program> synthesise(const SynthesisOptions& options, const predict::Target& target);
 
 /// Writes the files that are named. Each appears completely or not at all; an old one is replaced.
-/// Fails if a file cannot be written, and if a trace cannot express the program (print_ti).
+/// Fails if a file cannot be written, and if a trace cannot express the program (print_ti). Then no
+/// file appears, unless the system fails while they get their names.
 Result<void> write_program(const ProgramFiles& files, const predict::Program& program);
 
 }  // namespace xylem

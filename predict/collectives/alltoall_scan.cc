@@ -79,7 +79,7 @@ void doubling_scan(ScheduleMaker& maker) {
 void linear_scan(ScheduleMaker& maker) {
   const Blocks sum{kGroupSum, 1};
   if (maker.rank() > 0) {
-    maker.receive_step(maker.rank() - 1, {sum}, Effect::kCombineAndPrefix);
+    maker.receive_step(maker.rank() - 1, {sum}, Effect::kWholePrefix);
   }
   if (maker.rank() + 1 < maker.ranks()) maker.send_step(maker.rank() + 1, {sum});
 }

@@ -51,7 +51,7 @@ Network::Step ChannelNetwork::take(std::uint32_t message, Ticks start) {
     return {std::min(asks, kMaxTicks), false, message};
   }
   unused_.push_back(message);
-  return {std::min(start + costs_.slower_than_nic(it.bytes), kMaxTicks), true, message};
+  return {std::min(start + costs_.slower_than_receiver(it.bytes), kMaxTicks), true, message};
 }
 
 }  // namespace xylem::predict

@@ -5,17 +5,15 @@
 // - A message of s bytes keeps a channel busy for s/W from the moment at which it takes it.
 // - It takes its first channel, the injection, when this channel is free; messages of one node go
 //   in the order in which they were sent. Until then it lies in the node's memory.
-// - Its header asks for the next channel when it has passed the channel before and the switch: α
-// s/W
-//   + τ after the message has taken the channel before.
+// - Its header asks for the next channel when it has passed the channel before and the switch. That
+//   is α s/W + τ after the message has taken the channel before.
 // - If the next channel is free at this moment, the message takes it (cut-through).
 // - If the channel is busy, or messages stand in its queue, the message is stored whole in the
 //   switch. When its tail is there, (1-α) s/W later, it joins the channel's queue. The queue is
 //   served in the order of joining, without gaps. The channel before is free as soon as the tail
 //   has passed it, whether the message goes on or not: buffers of switches have no limit.
-// - At the same time, the message that was sent first comes first. A channel is free from the
-// moment
-//   at which its last message has passed it.
+// - At the same time, the message that was sent first comes first. A channel is free from the time
+//   on at which its last message has passed it.
 //
 // So a message in an idle network of n switches has passed its last channel after n τ + n α s/W +
 // s/W. Each switch in which it is stored adds (1-α) s/W and the wait in the queue. This is equation

@@ -29,7 +29,6 @@ FabricCosts::FabricCosts(const Fabric& fabric, const LogGps& ends, const LogGps&
                                  ends.gap_per_byte}),
       switch_time_(ends_.ticks(fabric.switch_time)),
       channel_per_byte_(ends_.ticks(fabric.channel_per_byte)),
-      gap_per_byte_(ends_.ticks(ends.gap_per_byte)),
       header_share_(fabric.header_share) {
   CHECK(fabric.header_share <= kWhole);
   CHECK(ends_.ticks_per_ns() == memory_.ticks_per_ns());
@@ -39,9 +38,8 @@ Ticks FabricCosts::transfer(std::uint64_t bytes) const {
   return limited(saturating_multiply(bytes, channel_per_byte_));
 }
 
-Ticks FabricCosts::slower_than_nic(std::uint64_t bytes) const {
-  const std::uint64_t more = bytes > 0 ? bytes - 1 : 0;
-  return saturating_subtract(transfer(bytes), saturating_multiply(more, gap_per_byte_));
+Ticks FabricCosts::slower_than_receiver(std::uint64_t bytes) const {
+  return saturating_subtract(transfer(bytes), ends_.receive_cpu(bytes) - ends_.overhead());
 }
 
 }  // namespace xylem::predict

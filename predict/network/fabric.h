@@ -34,7 +34,8 @@ struct MemoryPath {
   bool operator==(const MemoryPath&) const = default;
 };
 
-/// All costs in ticks. A value type. A cost that would exceed kMaxTicks is kMaxTicks.
+/// All costs in ticks. A value type. A cost that would exceed kMaxTicks is kMaxTicks. Only the time
+/// of a header is rounded; all others are whole ticks.
 class FabricCosts {
  public:
   /// No time is above kMaxParameter.
@@ -53,15 +54,15 @@ class FabricCosts {
     return transfer / kWhole * header_share_ +
            (transfer % kWhole * header_share_ + kWhole / 2) / kWhole;
   }
-  /// By how much the last channel holds up the receiver: it takes the bytes of a message as its NIC
-  /// does, in (s-1) G, but not faster than the channel brings them.
-  Ticks slower_than_nic(std::uint64_t bytes) const;
+  /// By how much the last channel holds up the receiver. The receiver takes the bytes of a message
+  /// in (s-1) times the larger of O and G, but not faster than the channel brings them.
+  Ticks slower_than_receiver(std::uint64_t bytes) const;
 
  private:
   FabricCosts(const Fabric& fabric, const LogGps& ends, const LogGps& memory);
 
   LogGpsCosts ends_, memory_;
-  Ticks switch_time_ = 0, channel_per_byte_ = 0, gap_per_byte_ = 0;
+  Ticks switch_time_ = 0, channel_per_byte_ = 0;
   std::uint64_t header_share_ = 0;
 };
 

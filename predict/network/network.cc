@@ -46,7 +46,7 @@ Network::Step AnalyticNetwork::send(Node source, Node destination, std::uint64_t
   }
   auto delay = mean_delay(costs_, std::span(on_path_).subspan(1), bytes);
   CHECK(delay);
-  delay->transfer = costs_.slower_than_nic(bytes);
+  delay->transfer = costs_.slower_than_receiver(bytes);
   const std::uint64_t pair = std::uint64_t{raw(source)} << 32 | raw(destination);
   Ticks& last = last_arrival_[pair];
   last = std::max(last, now + delay->total());

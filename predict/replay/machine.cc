@@ -136,7 +136,7 @@ Result<MessageDelay> message_delay(const Machine& machine, Model model, std::uin
     delay.switching = on_path->switches;
     delay.headers = on_path->headers;
     delay.transfer =
-        std::min(saturating_add(delay.transfer, costs.slower_than_nic(bytes)), kMaxTicks);
+        std::min(saturating_add(delay.transfer, costs.slower_than_receiver(bytes)), kMaxTicks);
   }
   for (const Ticks it : {delay.send_overhead, delay.latency, delay.switching, delay.headers,
                          delay.transfer, delay.receive_overhead}) {

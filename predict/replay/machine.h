@@ -60,6 +60,9 @@ struct MachinePrediction {
   /// for kMaxAnalyticLoad, so the makespan is too short: the network is saturated.
   std::uint32_t saturated = 0;
 
+  /// Events of all replays; each has as many.
+  std::uint64_t events() const { return prediction.events * replays; }
+
   bool operator==(const MachinePrediction&) const = default;
 };
 

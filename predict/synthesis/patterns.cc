@@ -20,7 +20,7 @@ constexpr std::uint64_t kExchange = 3;
 constexpr std::uint32_t kDirections = 6;
 
 /// Makes a program of `round`s. A rank has at most `per_round` operations in a round, besides
-/// computing, and all ranks together `of_all`.
+/// computing, and all ranks together `of_all`. A rank that is alone has no messages.
 Result<Program> rounds_of(const Pattern& pattern, std::uint64_t per_round, std::uint64_t of_all,
                           const std::function<void(std::uint32_t rank, Sequence&)>& round) {
   if (pattern.ranks == 0 || pattern.ranks > kMaxRanks) {
@@ -28,6 +28,8 @@ Result<Program> rounds_of(const Pattern& pattern, std::uint64_t per_round, std::
                                                   " ranks are not possible; take 1 to " +
                                                   std::to_string(kMaxRanks));
   }
+  const bool is_alone = pattern.ranks == 1;
+  if (is_alone) per_round = of_all = 0;
   const std::uint64_t computing = pattern.compute_ns > 0 ? 1 : 0;
   const std::uint64_t operations =
       saturating_multiply(saturating_add(of_all, computing * pattern.ranks), pattern.rounds);
@@ -41,11 +43,13 @@ Result<Program> rounds_of(const Pattern& pattern, std::uint64_t per_round, std::
   program.ranks.reserve(pattern.ranks);
   for (std::uint32_t rank = 0; rank < pattern.ranks; ++rank) {
     Sequence sequence;
-    for (std::uint64_t i = 0; i < pattern.rounds; ++i) {
+    // Rounds without operations are not counted above, and there may be very many.
+    const std::uint64_t rounds = per_round + computing > 0 ? pattern.rounds : 0;
+    for (std::uint64_t i = 0; i < rounds; ++i) {
       if (computing > 0) {
         sequence.run({.amount = pattern.compute_ns, .kind = Kind::kCompute});
       }
-      round(rank, sequence);
+      if (!is_alone) round(rank, sequence);
     }
     program.ranks.push_back(std::move(sequence).finish());
   }
@@ -76,7 +80,7 @@ Operation message(Kind kind, std::uint32_t peer, std::uint64_t bytes, std::uint3
 std::uint32_t neighbour(std::uint32_t rank, std::uint32_t direction, const Box& box) {
   const std::uint32_t side = direction / 2;
   std::uint64_t stride = 1;
-  for (std::size_t i = side + 1; i < box.size(); ++i) stride *= box[i];
+  for (std::size_t i = 0; i < side; ++i) stride *= box[i];
   const std::uint64_t at = rank / stride % box[side];
   const std::uint64_t next = (at + (direction % 2 == 0 ? box[side] - 1 : 1)) % box[side];
   return static_cast<std::uint32_t>(rank + next * stride - at * stride);
@@ -97,10 +101,8 @@ Box near_cube(std::uint32_t ranks) {
 }
 
 Result<Program> ring_program(const Pattern& pattern) {
-  const std::uint64_t per_round = pattern.ranks > 1 ? kExchange : 0;
-  return rounds_of(pattern, per_round, per_round * pattern.ranks,
+  return rounds_of(pattern, kExchange, kExchange * pattern.ranks,
                    [&](std::uint32_t rank, Sequence& sequence) {
-                     if (pattern.ranks == 1) return;
                      const std::uint32_t right = (rank + 1) % pattern.ranks;
                      const std::uint32_t left = rank == 0 ? pattern.ranks - 1 : rank - 1;
                      const std::uint32_t posted =

@@ -30,16 +30,16 @@ using Box = std::array<std::uint32_t, 3>;
 Box near_cube(std::uint32_t ranks);
 
 // All of these fail with kInvalidArgument if there are 0 or more than kMaxRanks ranks, or if the
-// program would have more than kMaxSynthesised operations.
+// program would have more than kMaxSynthesised operations. A rank that is alone only computes.
 
 /// In each round, rank r sends to rank r + 1 while it receives from rank r - 1, around the ring.
-/// One rank only computes.
 Result<Program> ring_program(const Pattern& pattern);
 
 /// In each round a rank exchanges a message with each of its six neighbours in a box that wraps
-/// around; `box` has `ranks` points, and the last side changes fastest with the rank. All twelve
-/// messages of a rank are under way together. A side of 1 has no neighbours; a side of 2 has the
-/// same one twice. Also fails if `box` has another number of points.
+/// around. `box` has `ranks` points. Rank x + X (y + Y z) is at (x, y, z), as the nodes of
+/// make_grid(), so neighbours are neighbours in a torus of the same sizes. All twelve messages of a
+/// rank are under way together. A side of 1 has no neighbours; a side of 2 has the same one twice.
+/// Also fails if `box` has another number of points.
 Result<Program> halo_program(const Pattern& pattern, const Box& box);
 
 /// In each round, a binomial broadcast from rank 0.

@@ -57,16 +57,23 @@ std::string store_algorithm(const ConfigEntry& entry, Collective collective,
 
 }  // namespace
 
+std::vector<std::string> collective_keys() {
+  std::vector<std::string> keys{std::string(kChoice), std::string(kReduce)};
+  for (std::size_t i = 0; i < kCollectives; ++i) {
+    keys.emplace_back(name_of(static_cast<Collective>(i)));
+  }
+  return keys;
+}
+
 std::string store_collective_key(const ConfigEntry& entry, CollectiveModel& model) {
   const std::string_view key = std::string_view(entry.key).substr(kCollectiveKeys.size());
   if (key == kChoice) return store_choice(entry, model);
   if (key == kReduce) return store_reduce(entry, model);
-  std::vector<std::string> keys{std::string(kChoice), std::string(kReduce)};
   for (std::size_t i = 0; i < kCollectives; ++i) {
     const auto collective = static_cast<Collective>(i);
     if (key == name_of(collective)) return store_algorithm(entry, collective, model);
-    keys.emplace_back(name_of(collective));
   }
+  const std::vector<std::string> keys = collective_keys();
   return quoted(entry.key) + " is not a key of a target" + did_you_mean(std::string(key), keys) +
          "; the keys of [collectives] are " + listed(keys);
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/config.h"
 #include "predict/collectives/choice.h"
@@ -12,6 +13,9 @@ namespace xylem::predict {
 
 /// "collectives.", with which these keys begin.
 constexpr std::string_view kCollectiveKeys = "collectives.";
+
+/// The names of all keys, without kCollectiveKeys.
+std::vector<std::string> collective_keys();
 
 /// Stores the value of a key that begins with kCollectiveKeys. "" if that was possible, else what
 /// is wrong, and what to do.

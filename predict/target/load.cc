@@ -53,20 +53,20 @@ std::uint64_t nodes_of(const LoadedTarget& of) {
 }
 
 Result<std::vector<Node>> place_by_file(const LoadedTarget& on, std::size_t ranks) {
-  const std::string& file = on.target.mapping_file;
-  if (on.mapping.size() < ranks) {
-    return wrong(file + ": has nodes for " + std::to_string(on.mapping.size()) +
-                 " ranks, but the program has " + std::to_string(ranks) +
-                 "; add a node for each rank");
+  const Mapping& mapping = on.mapping;
+  if (mapping.nodes.size() < ranks) {
+    return wrong(mapping.path + ": has nodes for " + std::to_string(mapping.nodes.size()) +
+                 (mapping.nodes.size() == 1 ? " rank" : " ranks") + ", but " +
+                 std::to_string(ranks) + " are needed; add a node for each rank");
   }
-  std::vector<Node> nodes(on.mapping.begin(),
-                          on.mapping.begin() + static_cast<std::ptrdiff_t>(ranks));
+  std::vector<Node> nodes(mapping.nodes.begin(),
+                          mapping.nodes.begin() + static_cast<std::ptrdiff_t>(ranks));
   const std::uint64_t limit = nodes_of(on);
   std::vector<std::uint32_t> ranks_on;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const std::uint32_t node = raw(nodes[rank]);
-    const std::string which =
-        file + ": rank " + std::to_string(rank) + " is on node " + std::to_string(node) + ", ";
+    const std::string which = mapping.path + ":" + std::to_string(mapping.lines[rank]) + ": rank " +
+                              std::to_string(rank) + " is on node " + std::to_string(node) + ", ";
     if (limit > 0 && node >= limit) {
       return wrong(which + "but the target has " + std::to_string(limit) +
                    " nodes, numbered from 0; use one of these");
@@ -100,9 +100,9 @@ Result<LoadedTarget> load_target(const std::string& path) {
   return loaded;
 }
 
-Result<std::vector<Node>> parse_mapping(std::string_view text, std::string_view name) {
+Result<Mapping> parse_mapping(std::string_view text, std::string_view name) {
   constexpr std::string_view kBlanks = " \t\r";
-  std::vector<Node> nodes;
+  Mapping mapping{std::string(name), {}, {}};
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
@@ -120,10 +120,11 @@ Result<std::vector<Node>> parse_mapping(std::string_view text, std::string_view 
                      " is not a node; write a number from 0 to " +
                      std::to_string(kMaxChannels - 1));
       }
-      nodes.push_back(Node{node});
+      mapping.nodes.push_back(Node{node});
+      mapping.lines.push_back(number);
     }
   }
-  return nodes;
+  return mapping;
 }
 
 Result<std::vector<Node>> place_ranks(const LoadedTarget& target, std::size_t ranks) {

@@ -27,7 +27,7 @@ enum class Need : std::uint8_t {
   kAlways,
   kMayBe,
   kWithTopology,      ///< Must be there with a topology, and must not without.
-  kWithSeveralCores,  ///< Must be there if a node has several cores.
+  kWithSeveralCores,  ///< Must be there if a node has several cores, and must not without nodes.
   kOfKind,            ///< Depends on topology.kind or mapping.kind.
 };
 
@@ -197,6 +197,9 @@ std::string unknown_key(const std::string& key) {
     if (section_of(it.name) != section_of(key)) continue;
     of_section += (of_section.empty() ? "" : ", ") + names.back();
   }
+  for (const std::string& it : collective_keys()) {
+    names.push_back(std::string(kCollectiveKeys) + it);
+  }
   for (const char* it : kSections)
     sections += std::string(sections.empty() ? "[" : ", [") + it + "]";
   return quoted(key) + " is not a key of a target" + did_you_mean(key, names) +
@@ -234,6 +237,12 @@ class TargetReader {
       int& first = lines_.emplace(section_of(entry.key), entry.line).first->second;
       first = std::min(first, entry.line);  // Entries are sorted by key.
     }
+    // The kind is the first: it says which other keys are needed.
+    if (has_topology()) {
+      if (auto there = need("topology.kind", ", and there is a topology"); !there) {
+        return unexpected(there.error());
+      }
+    }
     for (const Key& it : kKeys) {
       if (auto there = check(it); !there) return unexpected(there.error());
     }
@@ -249,6 +258,9 @@ class TargetReader {
 
   bool has(const std::string& key) const { return lines_.contains(key); }
   bool has_topology() const { return has("topology"); }
+  /// Whether place_ranks() gives the ranks nodes although nodes have one core. Then a message of a
+  /// rank to itself uses the memory.
+  bool has_nodes() const { return has_topology() || target_.mapping == MappingKind::kFile; }
 
   Result<void> need(const std::string& key, const std::string& why = "") const {
     if (has(key)) return {};
@@ -269,20 +281,26 @@ class TargetReader {
         return need(name);
       case Need::kWithTopology:
         return has_topology()
-                   ? need(name)
+                   ? need(name, ", and there is a topology")
                    : must_not(name, "without a topology; add the section [topology], or remove it");
       case Need::kWithSeveralCores:
-        return target_.cores > 1 ? need(name, ", and nodes have several cores") : Result<void>();
+        if (target_.cores > 1) return need(name, ", and nodes have several cores");
+        return has_nodes() ? Result<void>()
+                           : must_not(name,
+                                      "without a topology and with one core for each node; raise "
+                                      "node.cores, or remove it");
       case Need::kOfKind:
         return name == "mapping.file" ? check_mapping() : check_topology_key(name);
       case Need::kMayBe:
-        return name == "topology.kind" && has_topology() ? need(name) : Result<void>();
+        return {};
     }
     return {};
   }
 
   Result<void> check_mapping() const {
-    if (target_.mapping == MappingKind::kFile) return need("mapping.file");
+    if (target_.mapping == MappingKind::kFile) {
+      return need("mapping.file", ", and mapping.kind is \"file\"");
+    }
     if (target_.mapping == MappingKind::kCyclic && !has_topology()) {
       if (auto there = need("node.count", ", and the mapping is cyclic"); !there) return there;
     }
@@ -291,10 +309,12 @@ class TargetReader {
   }
 
   Result<void> check_topology_key(const std::string& key) const {
-    if (!has("topology.kind")) return {};  // Said already.
+    if (!has("topology.kind")) return {};
     const Shape& shape = shape_of(target_.topology.kind);
     const auto mine = std::ranges::find(shape.keys, key);
-    if (mine != shape.keys.end()) return need(key);
+    if (mine != shape.keys.end()) {
+      return need(key, ", and topology.kind is \"" + std::string(shape.name) + "\"");
+    }
     std::string keys;
     for (const std::string& it : shape.keys) keys += (keys.empty() ? "" : ", ") + it;
     return must_not(key, "for the kind " + std::string(shape.name) + "; its keys are " + keys);

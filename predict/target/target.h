@@ -88,11 +88,18 @@ Result<Target> read_target(const std::vector<ConfigEntry>& entries, std::string_
 /// A target with all keys and a comment for each. It can be read.
 std::string_view example_target();
 
+/// A mapping from a file, with an element for each rank.
+struct Mapping {
+  std::string path;  ///< For error messages.
+  std::vector<Node> nodes;
+  std::vector<int> lines;  ///< The line of the file that names the node.
+};
+
 /// A target whose files have been read.
 struct LoadedTarget {
   Target target;
   std::unique_ptr<Topology> topology;  ///< Null if the target has none.
-  std::vector<Node> mapping;           ///< For kFile: for each rank its node.
+  Mapping mapping;                     ///< For kFile.
   std::string path;                    ///< For error messages.
 };
 
@@ -104,12 +111,12 @@ Result<LoadedTarget> load_target(const std::string& path);
 /// Reads a mapping: the node of rank 0, of rank 1, and so on, separated by white space. What
 /// follows a '#' does not count. Fails with kInvalidArgument and "NAME:LINE: ..." on anything else
 /// than numbers below kMaxChannels.
-Result<std::vector<Node>> parse_mapping(std::string_view text, std::string_view name);
+Result<Mapping> parse_mapping(std::string_view text, std::string_view name);
 
 /// The nodes of `ranks` ranks. Empty if the target has neither a topology nor several cores: then
 /// each rank has a node of its own. Fails with kInvalidArgument if the target has too few nodes or
 /// cores, and if a mapping from a file has too few ranks, a node that does not exist, or too many
-/// ranks on a node.
+/// ranks on a node. Messages begin with the file, and with the line if one is wrong.
 Result<std::vector<Node>> place_ranks(const LoadedTarget& target, std::size_t ranks);
 
 }  // namespace xylem::predict

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -60,7 +61,7 @@ class Predict : public ::testing::Test {
   /// The answer's code, with `out_` and `err_`; the folder's name is left out of both.
   int predict(const std::string& source, bool json = false) {
     std::ostringstream out, err;
-    options_.source = (folder_ / source).string();
+    options_.source = source.empty() ? "" : (folder_ / source).string();
     options_.target = (folder_ / "t.toml").string();
     options_.json = json;
     const int code = run_predict(options_, out, err);
@@ -353,6 +354,63 @@ TEST_F(Predict, WritesProgramsThatReadBack) {
             "dependencies, CPU or NIC; write the program as GOAL\n");
 }
 
+TEST_F(Predict, WritesNoFileIfItRefusesTheTarget) {
+  write("ring.goal", kRing);
+  options_.files = {(folder_ / "w.goal").string(), (folder_ / "w").string()};
+  const auto expect_none = [&] {
+    for (const char* it : {"w.goal", "w", "w.ti"}) EXPECT_FALSE(fs::exists(folder_ / it)) << it;
+  };
+  options_.model = "channels";
+  EXPECT_EQ(predict("ring.goal"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("t.toml: has no topology"));
+  expect_none();
+  EXPECT_EQ(predict("nothing.goal"), kExitUsage) << "the target is looked at first";
+  options_.model = "loggps";
+  write("t.toml", std::string(kTarget) + "[node]\ncount = 1\n");
+  EXPECT_EQ(predict("ring.goal"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("t.toml: has room for 1 ranks"));
+  expect_none();
+}
+
+TEST_F(Predict, WritesAllFilesOrNone) {
+  write("cpu.goal", "num_ranks 1\nrank 0 { calc 5 cpu 1 }\n");
+  options_.files = {(folder_ / "w.goal").string(), (folder_ / "w").string()};
+  EXPECT_EQ(predict("cpu.goal"), kExitFailure);
+  EXPECT_THAT(err_, HasSubstr("w: rank 0, operation 1: a time-independent trace cannot express"));
+  EXPECT_FALSE(fs::exists(folder_ / "w.goal"));
+  write("ring.goal", kRing);
+  options_.files.ti = (folder_ / "nowhere" / "w").string();
+  EXPECT_EQ(predict("ring.goal"), kExitFailure);
+  EXPECT_FALSE(fs::exists(folder_ / "w.goal"));
+}
+
+TEST_F(Predict, AMessageNeedsNoProgram) {
+  options_.message = "0,1,8";
+  EXPECT_EQ(predict(""), kExitSuccess) << err_;
+  const PredictOptions alone = options_;
+  const auto expect = [&](const std::string& other) {
+    EXPECT_EQ(predict(""), kExitUsage) << other;
+    EXPECT_EQ(err_,
+              "xylem predict: --message needs no program; leave out --message or " + other + "\n");
+    EXPECT_EQ(out_, "");
+    options_ = alone;
+  };
+  options_.synthesis = {.pattern = "ring", .ranks = 4};
+  expect("--synthesise");
+  options_.files.goal = (folder_ / "w.goal").string();
+  expect("--write-goal");
+  options_.files.ti = (folder_ / "w").string();
+  expect("--write-ti");
+  EXPECT_FALSE(fs::exists(folder_ / "w.goal"));
+  EXPECT_EQ(predict("x.goal"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("or SOURCE\n"));
+  PredictOptions no_target;
+  no_target.message = "0,1,8";
+  std::ostringstream out, err;
+  EXPECT_EQ(run_predict(no_target, out, err), kExitUsage);
+  EXPECT_EQ(err.str(), "xylem predict: there is no machine; give it with --target FILE\n");
+}
+
 TEST_F(Predict, SaysWhichOptionsDoNotGoTogether) {
   const auto expect = [&](const SynthesisOptions& synthesis, const std::string& message) {
     EXPECT_EQ(make(synthesis), kExitUsage) << message;
@@ -373,6 +431,12 @@ TEST_F(Predict, SaysWhichOptionsDoNotGoTogether) {
   for (const char* grid : {"2", "2x", "2x2x2", "0x4", "2 x 2", "-2x-2"}) {
     expect({.pattern = "hpl", .ranks = 4, .grid = grid, .order = 5},
            std::string("--grid: '") + grid + "' is not a grid of 2 sides; write for example 4x8");
+  }
+  for (const double it :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    SynthesisOptions hpl{.pattern = "hpl", .ranks = 4, .order = 5};
+    hpl.seconds_per_flop = it;
+    expect(hpl, "--seconds-per-flop is not a number; write seconds such as 1e-9");
   }
   expect({.pattern = "halo3d", .ranks = 4, .grid = "2x3x1"},
          "the grid has 6 points for 4 ranks; take a grid of as many points");

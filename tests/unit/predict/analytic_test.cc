@@ -150,14 +150,16 @@ TEST(FabricCosts, RoundsHeadersToTheNearestTick) {
 }
 
 TEST(FabricCosts, HoldsUpTheReceiverOnlyIfTheChannelIsSlower) {
-  const auto costs = [](std::uint64_t nic, std::uint64_t channel) {
+  const auto costs = [](std::uint64_t nic, std::uint64_t channel, std::uint64_t cpu = 0) {
     const Fabric fabric{{}, Femtoseconds{channel * 1'000'000}, 0};
-    return FabricCosts(testing::network(0, 0, 0, nic, 0, 0), fabric, {});
+    return FabricCosts(testing::network(0, 7, 0, nic, cpu, 0), fabric, {});
   };
-  EXPECT_EQ(costs(2, 5).slower_than_nic(10), 10 * 5u - 9 * 2u);
-  EXPECT_EQ(costs(2, 2).slower_than_nic(10), 2u) << "the NIC does not count the first byte";
-  EXPECT_EQ(costs(3, 2).slower_than_nic(10), 0u);
-  EXPECT_EQ(costs(3, 2).slower_than_nic(0), 0u);
+  EXPECT_EQ(costs(2, 5).slower_than_receiver(10), 10 * 5u - 9 * 2u);
+  EXPECT_EQ(costs(2, 2).slower_than_receiver(10), 2u) << "the NIC does not count the first byte";
+  EXPECT_EQ(costs(3, 2).slower_than_receiver(10), 0u);
+  EXPECT_EQ(costs(3, 2).slower_than_receiver(0), 0u);
+  EXPECT_EQ(costs(2, 5, 4).slower_than_receiver(10), 10 * 5u - 9 * 4u);
+  EXPECT_EQ(costs(2, 5, 6).slower_than_receiver(10), 0u) << "the processor is slower";
 }
 
 }  // namespace

@@ -231,6 +231,14 @@ TEST(Times, OfReductionsHaveTheirComputing) {
   EXPECT_EQ(makespan({Collective::kScan, Algorithm::kRecursiveDoubling, 2, 0, 64},
                      slow.parameters(), 2'500'000),
             slow.message(64) + 320);
+  // The prefix comes whole: one sum for each rank.
+  for (const Collective it : {Collective::kScan, Collective::kExscan}) {
+    EXPECT_EQ(makespan({it, Algorithm::kLinear, 2, 0, 1000}, slow.parameters(), 1'000'000),
+              slow.message(1000) + 1000);
+    const Program program = Case{it, Algorithm::kLinear, 2, 0, 1000}.program(1'000'000);
+    EXPECT_EQ(program.ranks[1].operations().back().kind, Kind::kCompute);
+    EXPECT_EQ(program.ranks[1].operations().back().amount, 1000u);
+  }
   EXPECT_EQ(
       makespan({Collective::kBcast, Algorithm::kBinomial, 2, 0, 64}, slow.parameters(), 2'500'000),
       slow.message(64));

@@ -285,7 +285,10 @@ class Machine {
           continue;
         }
         combine(rank, block, ranks);
-        if (it.effect == Effect::kCombineAndPrefix) combine(rank, kPrefix, ranks);
+        if (it.effect != Effect::kCombine) combine(rank, kPrefix, ranks);
+        if (it.effect == Effect::kWholePrefix) {
+          EXPECT_EQ(ranks, below(rank)) << "not all of the prefix of rank " << rank;
+        }
       }
     }
   }

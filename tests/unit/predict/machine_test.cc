@@ -83,6 +83,22 @@ TEST(MessageDelay, IsTheClosedFormula) {
   EXPECT_TRUE(message_delay(machine, Model::kLogGps, 0, 1, 0));
 }
 
+// O = 10 and G = 1 ns a byte, W = 0.2 byte/ns. The channel takes 505 ns for 101 bytes, the
+// receiver's processor 1000 ns. The bytes pass both at once.
+TEST(MessageDelay, CountsTheTimeOfAByteOnceIfTheProcessorIsTheSlowest) {
+  const auto crossbar = new_topology(make_crossbar(2));
+  const Machine machine{testing::network(0, 0, 0, 1, 10, 1 << 30),
+                        {{}, whole_ns(5), 0},
+                        {},
+                        crossbar.get(),
+                        one_each(2)};
+  const auto delay = message_delay(machine, Model::kChannels, 0, 1, 101);
+  ASSERT_TRUE(delay);
+  EXPECT_EQ(delay->transfer, 1000u);
+  EXPECT_EQ(delay->total, 1000u);
+  EXPECT_EQ(makespan(ping(101), machine, Model::kChannels), 1000u);
+}
+
 TEST(MessageDelay, IsThatOfTheReplay) {
   const auto torus = new_topology(make_grid({5, 4}, true));
   Random random(3);
@@ -190,6 +206,7 @@ TEST(Machine, RepeatsTheReplayUntilLoadsAndMakespanFit) {
     const auto result = on(program, machine, Model::kAnalytic);
     EXPECT_TRUE(result.has_converged) << mean_ns;
     EXPECT_GE(result.replays, 2u);
+    EXPECT_EQ(result.events(), result.replays * result.prediction.events);
     EXPECT_LT(result.replays, kMaxReplays) << mean_ns;
     EXPECT_EQ(result.saturated, 0u);
     EXPECT_EQ(on(program, machine, Model::kAnalytic), result) << "each time the same";

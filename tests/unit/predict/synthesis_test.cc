@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "base/ids.h"
+#include "predict/network/topology.h"
 #include "predict/replay/replay.h"
 #include "predict/synthesis/patterns.h"
 #include "tests/unit/predict/programs.h"
@@ -50,11 +53,41 @@ TEST(HaloPattern, HasSixNeighboursOfEachRank) {
   EXPECT_EQ(few.unreceived, 0u);
   for (const Operation& it : flat.ranks[0].operations()) {
     if (it.kind == Kind::kCompute) continue;
-    EXPECT_TRUE(it.peer == 1 || it.peer == 2 || it.peer == 4) << it.peer;
+    EXPECT_TRUE(it.peer == 1 || it.peer == 2 || it.peer == 3) << it.peer;
   }
   EXPECT_EQ(outcome(made(halo_program({60, 64, 3, 500}, {5, 4, 3})), network(1, 1, 1, 1, 1, 0))
                 .unreceived,
             0u);
+}
+
+// In a torus of the same sizes, each message passes the channel out of its node, the one between
+// two switches, and the one into the other node.
+TEST(HaloPattern, HasTheNeighboursOfATorusOfItsSizes) {
+  const auto torus = make_grid({8, 4, 2}, true);
+  ASSERT_TRUE(torus);
+  std::vector<ChannelId> path;
+  std::uint64_t sends = 0;
+  const Program program = made(halo_program({64, 8, 1, 0}, {8, 4, 2}));
+  for (std::uint32_t rank = 0; rank < 64; ++rank) {
+    for (const Operation& it : program.ranks[rank].operations()) {
+      if (it.kind != Kind::kSend) continue;
+      ++sends;
+      (*torus)->find_path(Node{rank}, Node{it.peer}, path);
+      EXPECT_EQ(path.size(), 3u) << rank << " to " << it.peer;
+    }
+  }
+  EXPECT_EQ(sends, 64 * 6u);
+}
+
+TEST(Patterns, OfOneRankHaveNoMessagesHoweverManyRounds) {
+  const Pattern alone{1, 8, 1'000'000'000'000'000'000, 0};
+  for (const auto& program : {ring_program(alone), halo_program(alone, {1, 1, 1}),
+                              binomial_program(alone), recursive_doubling_program(alone)}) {
+    ASSERT_TRUE(program) << program.error().message;
+    ASSERT_EQ(program->ranks.size(), 1u);
+    EXPECT_TRUE(program->ranks[0].operations().empty());
+  }
+  EXPECT_EQ(count_operations(made(halo_program({1, 8, 5, 10}, {1, 1, 1}))), 5u);
 }
 
 TEST(NearCube, HasShortSides) {

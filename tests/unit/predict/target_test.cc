@@ -116,6 +116,10 @@ TEST(Target, RefusesBrokenFilesWithLineAndRemedy) {
            {network + "[nodes]\nqount = 5\n",
             "t.toml:9: 'nodes.qount' is not a key of a target (did you mean node.count?); the "
             "sections are [network], [node], [mapping], [topology], [collectives]"},
+           {network + "[collective]\nbcast = \"chain\"\n",
+            "t.toml:9: 'collective.bcast' is not a key of a target (did you mean "
+            "collectives.bcast?); the sections are [network], [node], [mapping], [topology], "
+            "[collectives]"},
            {with("gap_ns", "-1"),
             "t.toml:4: network.gap_ns: '-1' is not a time in nanoseconds; write a "
             "decimal number such as 2500 or 0.18"},
@@ -215,13 +219,24 @@ TEST(Target, RefusesWhatIsMissingOrHasNoEffectOrIsNotPossible) {
               "t.toml:9: topology.kind: 'ring' is not a kind of topology; write one of crossbar, "
               "fat_tree, mesh, torus, dragonfly, graph"},
           {fabric + "[topology]\nsize = \"2x2\"\n",
-           "t.toml:12: topology.kind is missing; add it to the section [topology]"},
+           "t.toml:12: topology.kind is missing, and there is a topology; add it to the section "
+           "[topology]"},
           {network + torus + "size = \"2x2\"\n",
-           "t.toml:2: network.switch_ns is missing; add it to the section [network]"},
+           "t.toml:2: network.switch_ns is missing, and there is a topology; add it to the section "
+           "[network]"},
+          {network + "[topology]\nsize = \"2x2\"\n",
+           "t.toml:9: topology.kind is missing, and there is a topology; add it to the section "
+           "[topology]"},
+          {network + "[node]\nmemory_per_byte_ns = 1\n",
+           "t.toml:9: node.memory_per_byte_ns has no effect without a topology and with one core "
+           "for each node; raise node.cores, or remove it"},
           {fabric,
            "t.toml:8: network.switch_ns has no effect without a topology; add the section "
            "[topology], or remove it"},
-          {fabric + torus, "t.toml:12: topology.size is missing; add it to the section [topology]"},
+          {fabric + torus,
+           "t.toml:12: topology.size is missing, and topology.kind is \"torus\"; add it to the "
+           "section "
+           "[topology]"},
           {fabric + torus + "size = \"2x2\"\narity = 3\n",
            "t.toml:14: topology.arity has no effect for the kind torus; its keys are "
            "topology.size"},
@@ -249,7 +264,8 @@ TEST(Target, RefusesWhatIsMissingOrHasNoEffectOrIsNotPossible) {
            "t.toml:9: mapping.kind: 'random' is not a kind of mapping; write one of block, "
            "cyclic, file"},
           {network + "[mapping]\nkind = \"file\"\n",
-           "t.toml:9: mapping.file is missing; add it to the section [mapping]"},
+           "t.toml:9: mapping.file is missing, and mapping.kind is \"file\"; add it to the section "
+           "[mapping]"},
           {network + "[mapping]\nfile = \"x\"\n",
            "t.toml:9: mapping.file has no effect unless mapping.kind is \"file\"; change or remove "
            "one of them"},
@@ -264,8 +280,11 @@ TEST(Target, RefusesWhatIsMissingOrHasNoEffectOrIsNotPossible) {
 }
 
 TEST(Mapping, IsReadFromAFile) {
-  EXPECT_EQ(*parse_mapping("# the first node twice\n0 0\t3\r\n\n2 # last", "m"),
-            (std::vector<Node>{Node{0}, Node{0}, Node{3}, Node{2}}));
+  const auto mapping = parse_mapping("# the first node twice\n0 0\t3\r\n\n2 # last", "m");
+  ASSERT_TRUE(mapping);
+  EXPECT_EQ(mapping->nodes, (std::vector<Node>{Node{0}, Node{0}, Node{3}, Node{2}}));
+  EXPECT_EQ(mapping->lines, (std::vector<int>{2, 2, 2, 4}));
+  EXPECT_EQ(mapping->path, "m");
   for (const auto& [text, message] :
        {std::pair<std::string, std::string>{
             "0\n1 x\n", "m:2: 'x' is not a node; write a number from 0 to 16777215"},
@@ -277,11 +296,11 @@ TEST(Mapping, IsReadFromAFile) {
   }
 }
 
-LoadedTarget loaded(const std::string& more, std::vector<Node> mapping = {}) {
+LoadedTarget loaded(const std::string& more, const std::string& mapping = "") {
   auto read = target_of(kNetwork + more);
   EXPECT_TRUE(read) << read.error().message;
   auto topology = make_crossbar(4);
-  LoadedTarget made{*read, nullptr, std::move(mapping), "t.toml"};
+  LoadedTarget made{*read, nullptr, *parse_mapping(mapping, "maps/m"), "t.toml"};
   if (read->topology.kind != TopologyKind::kNone) made.topology = *std::move(topology);
   return made;
 }
@@ -310,10 +329,10 @@ TEST(Mapping, PlacesRanks) {
             (Numbers{0, 1, 2, 3, 0, 1}));
   EXPECT_EQ(placed(loaded(std::string(kTwoCores) + "count = 3\n[mapping]\nkind = \"cyclic\"\n"), 5),
             (Numbers{0, 1, 2, 0, 1}));
-  EXPECT_EQ(placed(loaded(std::string(kTwoCores) + "[mapping]\nkind = \"file\"\nfile = \"m\"\n",
-                          {Node{7}, Node{2}, Node{7}}),
-                   2),
-            (Numbers{7, 2}));
+  EXPECT_EQ(
+      placed(loaded(std::string(kTwoCores) + "[mapping]\nkind = \"file\"\nfile = \"m\"\n", "7 2 7"),
+             2),
+      (Numbers{7, 2}));
 }
 
 // H38. More cores put neighbours on one node, and a cyclic mapping takes them apart.
@@ -355,14 +374,16 @@ TEST(Mapping, RefusesTooManyRanks) {
   EXPECT_EQ(refused(loaded("[node]\ncount = 3\n"), 4),
             "t.toml: has room for 3 ranks (3 nodes, node.cores = 1), but 4 are needed; raise one "
             "of both");
-  EXPECT_EQ(refused(loaded(fabric + kCrossbar + kTwoCores + file, {Node{0}}), 2),
-            "m: has nodes for 1 ranks, but the program has 2; add a node for each rank");
-  EXPECT_EQ(refused(loaded(fabric + kCrossbar + kTwoCores + file, {Node{0}, Node{4}}), 2),
-            "m: rank 1 is on node 4, but the target has 4 nodes, numbered from 0; use one of "
-            "these");
-  EXPECT_EQ(refused(loaded(kTwoCores + file, {Node{1}, Node{1}, Node{1}}), 3),
-            "m: rank 2 is on node 1, which has more ranks than its 2 cores; use another node, or "
-            "raise node.cores");
+  EXPECT_EQ(refused(loaded(fabric + kCrossbar + kTwoCores + file, "0"), 2),
+            "maps/m: has nodes for 1 rank, but 2 are needed; add a node for each rank");
+  EXPECT_EQ(
+      refused(loaded(fabric + kCrossbar + kTwoCores + file, "0\n4"), 2),
+      "maps/m:2: rank 1 is on node 4, but the target has 4 nodes, numbered from 0; use one of "
+      "these");
+  EXPECT_EQ(
+      refused(loaded(kTwoCores + file, "1 1\n\n1\n"), 3),
+      "maps/m:3: rank 2 is on node 1, which has more ranks than its 2 cores; use another node, or "
+      "raise node.cores");
 }
 
 }  // namespace

@@ -311,7 +311,8 @@ CREATE VIEW record_cost AS
   SELECT p.world, p.rank, c.shape, c.cost_ns
   FROM process_record_cost c JOIN process p ON p.id = c.process WHERE p.world IS NOT NULL;
 CREATE VIEW region_total AS
-  SELECT p.world, p.rank, coalesce(n.name, 'region ' || s.region) AS region, sum(s.visits) AS visits,
+  SELECT p.world, p.rank, coalesce(n.name, CASE s.region WHEN 0 THEN '(visits not counted)'
+           WHEN 1 THEN '(lost events of regions)' ELSE 'region ' || s.region END) AS region, sum(s.visits) AS visits,
          sum(s.time_ns) AS time_ns, max(s.max_ns) AS max_ns, sum(s.mpi_ns) AS mpi_ns,
          max(s.estimated) AS estimated
   FROM process_region s JOIN process p ON p.id = s.process LEFT JOIN region_name n ON n.id = s.region

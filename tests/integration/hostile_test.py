@@ -22,7 +22,7 @@ import subprocess
 import time
 import unittest
 
-from harness import DEADLINE, SOURCE, Store, WholeSystemTest, mpirun, wait_until
+from harness import DEADLINE, SOURCE, Store, WholeSystemTest, all_xylem_processes, mpirun, wait_until
 
 MAX_AT_ONCE = 512
 CONNECTIONS = 10_000
@@ -145,8 +145,9 @@ class Strangers(WholeSystemTest):
         return address
 
     def pids(self, name):
+        programs = all_xylem_processes()  # A process may have ended since.
         return sorted(pid for pid in self.own_processes()
-                      if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == name)
+                      if pid in programs and os.path.basename(programs[pid][0]) == name)
 
     def is_settled(self, comm_processes):
         placed = "SELECT count(*) FROM node WHERE state = 'attached' AND role = '{}' AND parent {} 0"

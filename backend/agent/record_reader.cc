@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/saturating.h"
+
 namespace xylem::backend {
 namespace {
 
@@ -61,8 +63,7 @@ Nanos RecordReader::monotonic_of(const WatchedProcess& process, std::uint64_t ti
 std::uint64_t RecordReader::duration_of(const WatchedProcess& process, std::uint64_t ticks) const {
   if (!uses_ticks(process)) return ticks;
   const double ns = static_cast<double>(ticks) * ticks_.older_ns_per_tick();
-  constexpr double kLimit = 0x1p63;
-  return ns < kLimit ? static_cast<std::uint64_t>(ns) : std::uint64_t{1} << 63;
+  return static_cast<std::uint64_t>(saturating_cast<Nanos>(ns));
 }
 
 RunTimes RecordReader::times_of(const WatchedProcess& process, const Drain& drain) const {

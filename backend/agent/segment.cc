@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/saturating.h"
 
 namespace xylem::backend {
 namespace {
@@ -64,8 +65,6 @@ Result<void> check_header(const SegmentHeader& header, std::uint64_t file_bytes)
 
 std::uint32_t within(FunctionId function) { return raw(function) & (kMaxFunctions - 1); }
 
-std::uint64_t less(std::uint64_t from, std::uint64_t what) { return from > what ? from - what : 0; }
-
 // Adds a visit that has not ended to its region's sums. The process is not trusted.
 void add_visit(const capture::OpenRegion& open, std::uint64_t mpi_ticks, std::uint64_t untimed,
                std::vector<SegmentRegion>& regions) {
@@ -76,7 +75,8 @@ void add_visit(const capture::OpenRegion& open, std::uint64_t mpi_ticks, std::ui
     return;
   SegmentRegion& region = regions[at];
   ++region.visits;
-  region.mpi_ticks += less(mpi_ticks, open.mpi_ticks.load(std::memory_order_acquire));
+  region.mpi_ticks +=
+      saturating_subtract(mpi_ticks, open.mpi_ticks.load(std::memory_order_acquire));
   region.is_estimated |= open.untimed.load(std::memory_order_acquire) != untimed;
   region.open_since.push_back(static_cast<Nanos>(begin));
 }

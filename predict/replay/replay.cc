@@ -98,6 +98,9 @@ class Replay {
   static std::uint32_t rank_of(const Event& event, const Operation& of) {
     return is_message(event.kind) ? of.peer : event.rank;
   }
+  bool is_eager(const Operation& send) const {
+    return send.buffered || (!send.synchronous && costs_.is_eager(send.amount));
+  }
   bool is_inside_node(std::uint32_t a, std::uint32_t b) const {
     return routes_ != nullptr && routes_->node_of_rank[a] == routes_->node_of_rank[b];
   }
@@ -273,7 +276,7 @@ void Replay::send(const Event& event, const Operation& of) {
   }
   ++prediction_.messages;
   start(event.rank, event.operation, event.time);
-  if (costs_.is_eager(of.amount)) finish(event.rank, event.operation, end);
+  if (is_eager(of)) finish(event.rank, event.operation, end);
 }
 
 void Replay::send_inside(const Event& event, const Operation& of) {
@@ -283,7 +286,7 @@ void Replay::send_inside(const Event& event, const Operation& of) {
                event.rank, EventKind::kInsideMessage});
   ++prediction_.messages;
   start(event.rank, event.operation, event.time);
-  if (costs_.is_eager(of.amount)) finish(event.rank, event.operation, end);
+  if (is_eager(of)) finish(event.rank, event.operation, end);
 }
 
 void Replay::enter_network(const Event& event, const Operation& of) {
@@ -374,7 +377,7 @@ void Replay::finish(std::uint32_t rank, std::uint32_t operation, Ticks at) {
 /// Finishes a matched send, unless it was eager.
 void Replay::finish_rendezvous(std::uint32_t rank, std::uint32_t operation, Ticks now) {
   const Operation& sent = ranks_[rank].operations[operation];
-  if (costs_.is_eager(sent.amount)) return;
+  if (is_eager(sent)) return;
   Ticks& cpu = clock(rank, resources_.cpu(sent));
   cpu = std::max(cpu, now);
   if (!is_inside_node(rank, sent.peer)) {
@@ -473,7 +476,7 @@ std::vector<Replay::RankAndOperation> Replay::waiting(bool unfinished) const {
     const bool receives = it.side == Side::kReceive;
     const std::uint32_t rank = receives ? it.receiver : it.source;
     const Operation& of = ranks_[rank].operations[it.operation];
-    if ((receives || !costs_.is_eager(of.amount)) == unfinished) {
+    if ((receives || !is_eager(of)) == unfinished) {
       found.emplace_back(rank, it.operation);
     }
   }

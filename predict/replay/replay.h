@@ -10,8 +10,8 @@
 //   have started). It starts at its processor's clock at the earliest.
 // - Computing starts when the processor is free. It keeps the processor busy.
 // - A send starts when processor and send NIC are free, and occupies both (network/loggps.h). Its
-//   message arrives o + L later. An eager send has finished when it has occupied the processor. A
-//   rendezvous finishes at the moment of its match. Then the sender's processor and send NIC are
+//   message arrives o + L later. An eager send has finished when it has occupied the processor: one
+//   of at most S bytes, or a buffered one. A synchronous one never is. A rendezvous finishes at the moment of its match. Then the sender's processor and send NIC are
 //   not free before that moment. The acknowledgement takes no time.
 // - A message is taken when the receiver's processor and receive NIC are free, and occupies both,
 //   whether a receive is posted or not. It uses the CPU and NIC numbers of its send.

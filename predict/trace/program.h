@@ -43,6 +43,10 @@ struct Operation {
   Kind kind = Kind::kCompute;
   std::uint8_t cpu = 0;  ///< The rank's processor (thread) that is busy with the operation.
   std::uint8_t nic = 0;  ///< The rank's network interface. 0 for computing.
+  /// A send that waits for its receive, whatever its size (MPI_Ssend).
+  bool synchronous : 1 = false;
+  /// A send that never waits for its receive (MPI_Bsend). Not both.
+  bool buffered : 1 = false;
   /// Whether the operation requires the previous one of its rank and is the first to do so. Most
   /// dependencies are of this kind, and take no more room. Set by RankBuilder.
   bool follows : 1 = false;

@@ -27,6 +27,9 @@ class RankBuilder {
   /// Adds an operation and returns its index: 0, 1, 2, ... At most kMaxOperations.
   std::uint32_t add(const Operation& operation);
 
+  /// An operation that was added. What the builder sets itself, it sets later.
+  Operation& at(std::uint32_t operation) { return operations_[operation]; }
+
   /// `operation` starts after `required` has finished. Both have been added.
   void require(std::uint32_t operation, std::uint32_t required);
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // The program of a rank that does one thing after the other, as MPI programs do: blocking
-// operations, immediate operations, and waits.
+// operations, immediate operations, and waits. A rank with threads has several strands.
 //
 //   Sequence sequence;
 //   const auto posted = sequence.start({.amount = 8, .peer = 1, .kind = Kind::kReceive});
@@ -11,10 +11,25 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "predict/trace/rank_builder.h"
 
 namespace xylem::predict {
+
+/// A part of a rank's program in which one operation follows the other: that of a thread, or of a
+/// collective call that does not block. Made by Sequence::fork(). A value type.
+class Strand {
+ public:
+  Strand() = default;
+
+ private:
+  friend class Sequence;
+  static constexpr std::uint32_t kNothing = 0xffffffff;
+  std::uint32_t last_ = kNothing;  ///< The operation after which it goes on.
+  bool last_is_immediate_ = false;
+  std::uint8_t cpu_ = 0;
+};
 
 /// Adds operations to a RankBuilder. A value type; not thread-safe. A rank has at most
 /// kMaxOperations; the caller looks at size() before it adds.
@@ -23,7 +38,8 @@ namespace xylem::predict {
 /// or for all that are open.
 class Sequence {
  public:
-  /// Adds a blocking operation: the next one starts after its end. Returns its index.
+  /// Adds a blocking operation: the next one starts after its end. Returns its index. The current
+  /// strand determines its CPU.
   std::uint32_t run(const Operation& operation) { return add(operation, false); }
 
   /// Adds an immediate operation: the next one starts after its start. Returns its index.
@@ -32,6 +48,17 @@ class Sequence {
   /// Adds an operation of 0 ns that starts when these operations have finished. They were added
   /// before. The next one starts after it.
   void wait_for(std::span<const std::uint32_t> operations);
+
+  /// A strand that goes on where the current one does now, and whose operations use this CPU.
+  Strand fork(std::uint8_t cpu) const;
+  /// Goes on with `other`, and puts the current strand there. At first, the current strand is that
+  /// of CPU 0.
+  void swap(Strand& other) { std::swap(strand_, other); }
+  /// The last operation of the current strand. It has one.
+  std::uint32_t last() const { return strand_.last_; }
+
+  /// Puts another operation in the place of one that was added. Its strand remains.
+  void replace(std::uint32_t index, Operation operation);
 
   std::uint32_t size() const { return builder_.size(); }
 
@@ -43,7 +70,7 @@ class Sequence {
   void require_previous(std::uint32_t operation);
 
   RankBuilder builder_;
-  bool last_is_immediate_ = false;
+  Strand strand_;
 };
 
 }  // namespace xylem::predict

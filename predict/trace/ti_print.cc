@@ -41,6 +41,7 @@ class RankPrinter {
     text_ += '\n';
     for (std::uint32_t i = 0; i < operations_.size(); ++i) {
       if (operations_[i].cpu != 0 || operations_[i].nic != 0) return i;
+      if (operations_[i].synchronous || operations_[i].buffered) return i;
       const bool immediate = is_immediate(i);
       if (immediate && operations_[i].kind == Kind::kCompute) return i;
       const bool written = is_next(i) ? print(i, immediate) : print_wait(i);

@@ -20,6 +20,7 @@ struct Variety {
   bool wildcards = false;
   bool several_cpus = false;
   bool any_order = false;  ///< Sends and receives may wait for each other: some programs deadlock.
+  bool modes = false;      ///< Sends may be synchronous or buffered.
   bool chains = false;     ///< Each operation requires the previous one, or the start of it.
   std::uint64_t max_compute = 40;
   std::uint64_t max_messages = 25;
@@ -79,6 +80,11 @@ class RandomProgram {
     const std::uint32_t source = any_rank(), destination = any_rank();
     const auto tag = static_cast<std::uint32_t>(below(random_, 3));
     Operation sent = send(size_near(random_, eager_bytes), destination, tag);
+    if (variety_.modes) {
+      const std::uint64_t mode = below(random_, 3);
+      sent.synchronous = mode == 1;
+      sent.buffered = mode == 2;
+    }
     Operation received = receive(sent.amount + below(random_, 2), source, tag);
     if (variety_.wildcards && below(random_, 3) == 0) received.peer = kAnySource;
     if (variety_.wildcards && below(random_, 3) == 0) received.tag = kAnyTag;

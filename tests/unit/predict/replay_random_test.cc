@@ -35,6 +35,7 @@ TEST(RandomReplay, AgreesWithTheSlowOneToTheNanosecond) {
     const Variety variety{.wildcards = below(random, 3) == 0,
                           .several_cpus = below(random, 4) == 0,
                           .any_order = below(random, 4) == 0,
+                          .modes = below(random, 4) == 0,
                           .max_messages = trial % 40 == 0 ? 250u : 25u};
     const LogGps parameters = random_network(random);
     const Program program = random_program(random, variety, parameters.eager_bytes);
@@ -64,7 +65,8 @@ TEST(RandomReplay, AgreesWithTheSlowOneWithSeveralRanksOnANode) {
   for (std::uint64_t trial = 0; trial < 1000; ++trial) {
     Random random(20261127 + trial);
     const Variety variety{.wildcards = below(random, 3) == 0,
-                          .several_cpus = below(random, 4) == 0};
+                          .several_cpus = below(random, 4) == 0,
+                          .modes = below(random, 4) == 0};
     const LogGps parameters = random_network(random);
     const MemoryPath memory{testing::random_time(random, 30), testing::random_time(random, 3)};
     const Program program = random_program(random, variety, parameters.eager_bytes);

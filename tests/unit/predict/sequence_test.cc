@@ -47,5 +47,44 @@ TEST(Sequence, WaitsForOperationsAndForWhatIsBefore) {
                 .ranks[0]);
 }
 
+TEST(Sequence, HasStrandsWithCpusOfTheirOwn) {
+  Sequence sequence;
+  sequence.run(compute(5));
+  sequence.start(receive(8, 1));
+  Strand other = sequence.fork(3);  // Goes on when the receive has been posted.
+  sequence.run(send(8, 1));
+  sequence.swap(other);
+  sequence.run(compute(6));
+  sequence.run(compute(7));
+  const std::array last{sequence.last()};
+  sequence.swap(other);
+  sequence.run(compute(9));
+  sequence.wait_for(last);
+  sequence.swap(other);
+  sequence.run(compute(8));
+  EXPECT_EQ(std::move(sequence).finish(),
+            goal("num_ranks 2\nrank 0 {\n"
+                 "l1: calc 5\nl2: recv 8b from 1\nl3: send 8b to 1\nl4: calc 6 cpu 3\n"
+                 "l5: calc 7 cpu 3\nl6: calc 9\nl7: calc 0\nl8: calc 8 cpu 3\n"
+                 "l2 requires l1\nl3 irequires l2\nl4 irequires l2\nl5 requires l4\n"
+                 "l6 requires l3\nl7 requires l6\nl7 requires l5\nl8 requires l5\n}\nrank 1 { }\n")
+                .ranks[0]);
+}
+
+TEST(Sequence, ReplacesAnOperation) {
+  Sequence sequence;
+  Strand other = sequence.fork(2);
+  sequence.swap(other);
+  sequence.run(compute(5));
+  const std::uint32_t posted = sequence.start(receive(0, 0));
+  sequence.run(compute(6));
+  sequence.replace(posted, receive(8, 1, 7));
+  EXPECT_EQ(std::move(sequence).finish(),
+            goal("num_ranks 2\nrank 0 {\n"
+                 "l1: calc 5 cpu 2\nl2: recv 8b from 1 tag 7 cpu 2\nl3: calc 6 cpu 2\n"
+                 "l2 requires l1\nl3 irequires l2\n}\nrank 1 { }\n")
+                .ranks[0]);
+}
+
 }  // namespace
 }  // namespace xylem::predict

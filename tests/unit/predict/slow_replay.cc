@@ -95,7 +95,10 @@ class SlowReplay {
     return !nodes_.node_of_rank.empty() &&
            nodes_.node_of_rank[send.rank] == nodes_.node_of_rank[send.what.peer];
   }
-  bool is_eager(const Step& send) const { return send.what.amount <= parameters_.eager_bytes; }
+  bool is_eager(const Step& send) const {
+    if (send.what.synchronous) return false;
+    return send.what.buffered || send.what.amount <= parameters_.eager_bytes;
+  }
 
   /// When the step can happen, as far as known now.
   Time time_of(const Step& step) {

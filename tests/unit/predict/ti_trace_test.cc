@@ -192,6 +192,20 @@ TEST(TiTrace, RefusesToWriteWhatATraceCannotSay) {
   }
 }
 
+TEST(TiTrace, RefusesToWriteAnotherMode) {
+  Program program =
+      goal("num_ranks 2\nrank 0 {\nl1: calc 1\nl2: send 8b to 1\nl2 requires l1\n}\nrank 1 { }\n");
+  ASSERT_TRUE(print_ti(program));
+  std::vector<Operation> operations(program.ranks[0].operations().begin(),
+                                    program.ranks[0].operations().end());
+  operations[1].synchronous = true;
+  program.ranks[0] = RankProgram(operations, {});
+  const auto printed = print_ti(program);
+  ASSERT_FALSE(printed);
+  EXPECT_TRUE(printed.error().message.starts_with("rank 0, operation 2"))
+      << printed.error().message;
+}
+
 TEST(TiTrace, RefusesBrokenFilesWithLineAndRemedy) {
   const std::string example = "; write for example \"0 ";
   for (const auto& [text, message] : {

@@ -21,8 +21,8 @@
 #include "cli/exit_code.h"
 #include "cli/network_text.h"
 #include "predict/replay/machine.h"
+#include "predict/source/source.h"
 #include "predict/target/target.h"
-#include "predict/trace/source.h"
 #include "viz/json.h"
 #include "viz/reply.h"
 #include "viz/text_columns.h"
@@ -206,6 +206,17 @@ std::string usage_fault(const PredictOptions& options) {
   return "";
 }
 
+Result<predict::SourceProgram> program_for(const PredictOptions& options,
+                                           const predict::Target& target) {
+  if (options.synthesis.pattern.empty()) {
+    return predict::read_program(options.source,
+                                 {{target.flops_per_ns, target.collectives}, options.world});
+  }
+  auto made = synthesise(options.synthesis, target);
+  if (!made) return unexpected(std::move(made.error()));
+  return predict::SourceProgram{*std::move(made), {}};
+}
+
 }  // namespace
 
 int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& err) {
@@ -229,11 +240,9 @@ int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& 
                           : target_for(options);
   if (!target) return fail(target.error(), kExitUsage);
   const bool is_made = !options.synthesis.pattern.empty();
-  const auto program =
-      is_made ? synthesise(options.synthesis, target->target)
-              : predict::read_program(options.source,
-                                      {target->target.flops_per_ns, target->target.collectives});
-  if (!program) return fail(program.error(), is_made ? kExitUsage : kExitFailure);
+  const auto source = program_for(options, target->target);
+  if (!source) return fail(source.error(), is_made ? kExitUsage : kExitFailure);
+  const predict::Program* program = &source->program;
   const auto machine = machine_for(*target, program->ranks.size());
   if (!machine) return fail(machine.error(), kExitUsage);
   if (const auto written = write_program(options.files, *program); !written) {
@@ -255,6 +264,7 @@ int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& 
   if (const std::string doubts = doubts_about(*result, topology); !doubts.empty()) {
     err << "xylem predict: " << doubts << '\n';
   }
+  for (const std::string& it : source->assumptions) err << "xylem predict: " << it << '\n';
   if (prediction.unreceived > 0) {
     err << "xylem predict: no receive matches " << counted(prediction.unreceived, "message")
         << "; the first is that of " << prediction.first_unreceived << '\n';
@@ -269,8 +279,8 @@ void add_predict_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<PredictOptions>();
   CLI::Option* source = command
                             ->add_option("SOURCE", options->source,
-                                         "A GOAL file (*.goal), or the list file of a "
-                                         "time-independent trace")
+                                         "The file of a run with a trace, a GOAL file (*.goal), or "
+                                         "the list file of a time-independent trace")
                             ->type_name("");
   command->add_option("--target", options->target, "The target machine, a TOML file")
       ->type_name("FILE");
@@ -290,6 +300,11 @@ void add_predict_command(CLI::App& app, int& code) {
         return parse_message(text) ? "" : "write two ranks and a number of bytes such as 0,5,1000";
       })
       ->excludes(source);
+  command
+      ->add_option_function<std::uint32_t>(
+          "--world", [options](std::uint32_t world) { options->world = WorldId{world}; },
+          "Of a run with several worlds: which one")
+      ->type_name("N");
   command->add_flag("--json", options->json, "One JSON object for programs");
   const auto print = std::make_shared<bool>(false);
   command->add_flag("--print-target", *print,

@@ -3,8 +3,10 @@
 // `xylem predict`: predicts how long a program runs on a machine that a file describes.
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 
+#include "base/ids.h"
 #include "cli/predict_program.h"
 
 namespace CLI {
@@ -14,14 +16,16 @@ class App;
 namespace xylem {
 
 struct PredictOptions {
-  /// A GOAL file (*.goal), or the list file of a time-independent trace. "" with a synthesis.
+  /// The file of a run, a GOAL file (*.goal), or the list file of a time-independent trace. "" with
+  /// a synthesis.
   std::string source;
   /// The target as TOML, see predict/target/target.h. May be "" if the program is only written.
   std::string target;
   bool json = false;
-  std::string model = "loggps";  ///< Or "analytic", "channels".
-  std::string message;           ///< "SRC,DST,BYTES": one message instead of a program.
-  SynthesisOptions synthesis{};  ///< Instead of a source.
+  std::string model = "loggps";    ///< Or "analytic", "channels".
+  std::string message;             ///< "SRC,DST,BYTES": one message instead of a program.
+  std::optional<WorldId> world{};  ///< Of a run.
+  SynthesisOptions synthesis{};    ///< Instead of a source.
   ProgramFiles files{};
 };
 

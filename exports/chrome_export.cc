@@ -15,6 +15,7 @@
 
 #include "base/saturating.h"
 #include "exports/export_internal.h"
+#include "storage/read/held.h"
 #include "storage/read/matched_events.h"
 #include "storage/read/region_spans.h"
 
@@ -197,7 +198,7 @@ Result<void> write_regions(storage::RunFile& run, ChromeWriter& writer) {
 }  // namespace
 
 Result<Exported> write_chrome(storage::RunFile& run, std::ostream& out) {
-  const Held held(run);
+  const storage::Held held(run);
   if (!held.result()) return unexpected(held.result().error());
   const auto reader = run.events({});
   if (!reader) return unexpected(reader.error());

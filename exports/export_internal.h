@@ -1,6 +1,6 @@
 #pragma once
 
-// What the formats share: text in large pieces, names of ranks, and one commit for one export.
+// What the formats share: text in large pieces, and names of ranks.
 
 #include <algorithm>
 #include <array>
@@ -54,22 +54,6 @@ class TextPieces {
   static constexpr std::size_t kPiece = std::size_t{64} << 10;
   std::ostream& out_;
   std::string text_;
-};
-
-/// While it lives, all queries see one commit.
-class Held {
- public:
-  explicit Held(storage::RunFile& run) : run_(run), held_(run.hold()) {}
-  ~Held() {
-    if (held_) run_.release();
-  }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  const Result<void>& result() const { return held_; }
-
- private:
-  storage::RunFile& run_;
-  Result<void> held_;
 };
 
 /// The end of a call. In a damaged file, a call may end before it begins.

@@ -15,6 +15,7 @@
 #include "exports/export_internal.h"
 #include "exports/otf2_writer_internal.h"
 #include "storage/call_roles.h"
+#include "storage/read/held.h"
 #include "storage/read/message_key.h"
 
 namespace xylem::exports {
@@ -285,7 +286,7 @@ bool has_otf2() { return true; }
 
 Result<Exported> write_otf2(storage::RunFile& run, const std::string& folder, bool overwrite) {
   if (auto room = make_room(folder, overwrite); !room) return unexpected(room.error());
-  const Held held(run);
+  const storage::Held held(run);
   if (!held.result()) return unexpected(held.result().error());
   Result<Exported> exported = unexpected(Code::kInternal, "");
   {

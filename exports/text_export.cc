@@ -7,6 +7,7 @@
 #include "base/printable_text.h"
 #include "base/saturating.h"
 #include "exports/export_internal.h"
+#include "storage/read/held.h"
 
 namespace xylem::exports {
 namespace {
@@ -99,7 +100,7 @@ void write_csv_fields(const wire::Event& event, const std::string& function,
 template <typename Begin, typename Write>
 Result<Exported> write_all(storage::RunFile& run, const storage::EventQuery& query, Begin begin,
                            Write write) {
-  const Held held(run);
+  const storage::Held held(run);
   if (!held.result()) return unexpected(held.result().error());
   const auto reader = run.events(query);
   if (!reader) return unexpected(reader.error());

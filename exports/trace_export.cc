@@ -7,6 +7,7 @@
 
 #include "base/quantity_text.h"
 #include "exports/export_internal.h"
+#include "storage/read/held.h"
 
 namespace xylem::exports {
 namespace {
@@ -70,7 +71,7 @@ Result<void> add_losses(storage::RunFile& run, std::vector<std::string>& sentenc
 }  // namespace
 
 Result<std::vector<std::string>> missing_in_trace(storage::RunFile& run) {
-  const Held held(run);
+  const storage::Held held(run);
   if (!held.result()) return unexpected(held.result().error());
   const auto rows = run.rows(
       "SELECT max(detail), max(ended_ns) IS NULL, EXISTS(SELECT 1 FROM event_chunk) FROM run");

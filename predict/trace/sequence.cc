@@ -31,12 +31,6 @@ void Sequence::wait_for(std::span<const std::uint32_t> operations) {
   strand_.last_is_immediate_ = false;
 }
 
-Strand Sequence::fork(std::uint8_t cpu) const {
-  Strand made = strand_;
-  made.cpu_ = cpu;
-  return made;
-}
-
 void Sequence::replace(std::uint32_t index, Operation operation) {
   Operation& at = builder_.at(index);
   operation.cpu = at.cpu;

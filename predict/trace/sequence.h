@@ -11,17 +11,22 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 
 #include "predict/trace/rank_builder.h"
 
 namespace xylem::predict {
 
 /// A part of a rank's program in which one operation follows the other: that of a thread, or of a
-/// collective call that does not block. Made by Sequence::fork(). A value type.
+/// collective call that does not block. A value type.
 class Strand {
  public:
   Strand() = default;
+  /// The same strand on another CPU.
+  Strand on_cpu(std::uint8_t cpu) const {
+    Strand made = *this;
+    made.cpu_ = cpu;
+    return made;
+  }
 
  private:
   friend class Sequence;
@@ -49,11 +54,10 @@ class Sequence {
   /// before. The next one starts after it.
   void wait_for(std::span<const std::uint32_t> operations);
 
-  /// A strand that goes on where the current one does now, and whose operations use this CPU.
-  Strand fork(std::uint8_t cpu) const;
-  /// Goes on with `other`, and puts the current strand there. At first, the current strand is that
-  /// of CPU 0.
-  void swap(Strand& other) { std::swap(strand_, other); }
+  /// The current strand as it is now. At first, it is an empty one on CPU 0.
+  const Strand& strand() const { return strand_; }
+  /// Makes a strand the current one. Two strands that go on from the same one are independent.
+  void go_on(const Strand& strand) { strand_ = strand; }
   /// The last operation of the current strand. It has one.
   std::uint32_t last() const { return strand_.last_; }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Real applications run as without xylem: the same output and exit code, an exact account."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -32,13 +33,45 @@ run 200
 """
 
 
+NETWORK = """
+[network]
+latency_ns = 1300
+overhead_ns = 500
+gap_ns = 300
+gap_per_byte_ns = 0.4
+overhead_per_byte_ns = 0
+eager_bytes = 16384
+"""
+
+
 class Applications(WholeSystemTest):
+    def succeed(self, *command):
+        done = self.xylem(*command)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
     def both(self, command):
         """Runs it plain and under xylem; returns both results and the store."""
         plain = subprocess.run(command, env=environment(), cwd=self.folder, capture_output=True, text=True,
                                timeout=DEADLINE)
         store = self.run_job(command, "--detail", "trace", expect=plain.returncode, cwd=self.folder, timeout=DEADLINE)
         return plain, self.done, store
+
+    def assert_replayed(self, store, *also):
+        """`xylem predict` replays the run, without messages that nobody receives; other formats of its program say the same."""
+        target = self.folder / "target.toml"
+        target.write_text(NETWORK)
+        predict = lambda source, *options: json.loads(
+            self.succeed("predict", source, "--target", target, "--json", *options).stdout)
+        files = {option: self.folder / f"program{option}" for option in also}
+        files = {option: path.with_suffix(".goal") if "goal" in option else path for option, path in files.items()}
+        found = predict(store.path, *[word for pair in files.items() for word in pair])
+        self.assertEqual(found["unreceived"], 0)
+        self.assertGreaterEqual(found["messages"], store.value("SELECT count(*) FROM message"))
+        for file in files.values():
+            again = predict(file)
+            self.assertEqual([again[key] for key in ("makespan_ns", "ranks", "messages")],
+                             [found[key] for key in ("makespan_ns", "ranks", "messages")])
 
     def assert_complete(self, store, ranks):
         account = store.account()
@@ -61,6 +94,7 @@ class Applications(WholeSystemTest):
         self.assertGreater(self.assert_operations_complete(store), 1000)
         # Each message and each collective is matched once.
         self.assertEqual([dict(row) for row in store.rows("SELECT * FROM unmatched")], [])
+        self.assert_replayed(store, "--write-goal", "--write-ti")
 
     @unittest.skipUnless(shutil.which("hpcc"), "hpcc is not installed")
     def test_hpl(self):
@@ -77,6 +111,8 @@ class Applications(WholeSystemTest):
         self.assertGreater(self.assert_operations_complete(store), 1000)
         # Each message and each collective is matched once.
         self.assertEqual([dict(row) for row in store.rows("SELECT * FROM unmatched")], [])
+        # Its dependencies are more than a time-independent trace can say.
+        self.assert_replayed(store, "--write-goal")
 
 
 if __name__ == "__main__":

@@ -51,16 +51,18 @@ TEST(Sequence, HasStrandsWithCpusOfTheirOwn) {
   Sequence sequence;
   sequence.run(compute(5));
   sequence.start(receive(8, 1));
-  Strand other = sequence.fork(3);  // Goes on when the receive has been posted.
+  Strand other = sequence.strand().on_cpu(3);  // Goes on when the receive has been posted.
   sequence.run(send(8, 1));
-  sequence.swap(other);
+  const Strand first = sequence.strand();
+  sequence.go_on(other);
   sequence.run(compute(6));
   sequence.run(compute(7));
   const std::array last{sequence.last()};
-  sequence.swap(other);
+  other = sequence.strand();
+  sequence.go_on(first);
   sequence.run(compute(9));
   sequence.wait_for(last);
-  sequence.swap(other);
+  sequence.go_on(other);
   sequence.run(compute(8));
   EXPECT_EQ(std::move(sequence).finish(),
             goal("num_ranks 2\nrank 0 {\n"
@@ -73,8 +75,7 @@ TEST(Sequence, HasStrandsWithCpusOfTheirOwn) {
 
 TEST(Sequence, ReplacesAnOperation) {
   Sequence sequence;
-  Strand other = sequence.fork(2);
-  sequence.swap(other);
+  sequence.go_on(Strand().on_cpu(2));
   sequence.run(compute(5));
   const std::uint32_t posted = sequence.start(receive(0, 0));
   sequence.run(compute(6));

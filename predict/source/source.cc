@@ -1,18 +1,28 @@
-#include "predict/trace/source.h"
+#include "predict/source/source.h"
 
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 #include <vector>
 
 #include "base/text_file.h"
 #include "predict/trace/goal_text.h"
+#include "storage/read/query.h"
 
 namespace xylem::predict {
 namespace {
 
 // Programs of many ranks are long.
 constexpr std::size_t kMaxProgramBytes = std::size_t{16} << 30;
-constexpr std::string_view kStoreBegin = "SQLite format 3";
+constexpr std::string_view kRunBegin = "SQLite format 3";
+
+bool is_run(const std::string& path) {
+  std::array<char, kRunBegin.size()> begin{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(begin.data(), begin.size()) &&
+         std::string_view(begin.data(), begin.size()) == kRunBegin;
+}
 
 Result<std::string> read(const std::string& path, std::string_view what) {
   auto text = read_text_file(path, what, kMaxProgramBytes);
@@ -53,17 +63,22 @@ Result<Program> read_trace(std::string_view list, const std::string& path,
 
 }  // namespace
 
-Result<Program> read_program(const std::string& path, const TiOptions& options) {
+Result<SourceProgram> read_program(const std::string& path, const SourceOptions& options) {
+  if (is_run(path)) {
+    auto run = storage::RunFile::open(path);
+    if (!run) return unexpected(run.error());
+    return read_run(**run, {options.world, options.ti.collectives});
+  }
+  if (options.world) {
+    return unexpected(Code::kInvalidArgument,
+                      path + ": only the file of a run has worlds; leave out --world");
+  }
   const auto text = read(path, "program");
   if (!text) return unexpected(text.error());
-  if (path.ends_with(".goal")) return parse_goal(*text, path);
-  if (text->starts_with(kStoreBegin)) {
-    return unexpected(Code::kInvalidArgument,
-                      path +
-                          ": is the file of a run, which cannot be replayed yet; give a GOAL file "
-                          "(*.goal) or the list file of a time-independent trace");
-  }
-  return read_trace(*text, path, options);
+  auto program =
+      path.ends_with(".goal") ? parse_goal(*text, path) : read_trace(*text, path, options.ti);
+  if (!program) return unexpected(std::move(program.error()));
+  return SourceProgram{*std::move(program), {}};
 }
 
 }  // namespace xylem::predict

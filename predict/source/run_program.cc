@@ -1,0 +1,320 @@
+#include "predict/source/run_program.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/saturating.h"
+#include "predict/source/run_calls_internal.h"
+#include "predict/source/run_collectives_internal.h"
+#include "storage/read/event_reader.h"
+#include "storage/read/held.h"
+#include "storage/read/inquiry.h"
+
+namespace xylem::predict {
+namespace {
+
+using storage::EventReader;
+using storage::Inquiry;
+using storage::Value;
+
+/// A smaller share of time in which ranks wait for a processor is not worth a sentence.
+constexpr double kWorthTelling = 0.01;
+
+constexpr std::string_view kHowToRecord =
+    "record it with: xylem run --detail trace --store FILE -- COMMAND";
+
+std::string world_text(WorldId world) { return std::to_string(raw(world)); }
+
+struct World {
+  WorldId id{};
+  std::uint32_t ranks = 0;
+};
+
+Result<World> choose_world(storage::RunFile& run, const std::optional<WorldId>& wanted) {
+  Inquiry inquiry(run);
+  const auto rows = inquiry.ask("SELECT id, size FROM world ORDER BY id");
+  if (inquiry.failure) return unexpected(*inquiry.failure);
+  const auto refuse = [&](const std::string& what) {
+    return unexpected(Code::kInvalidArgument, run.path() + ": " + what);
+  };
+  if (rows.empty()) return refuse("the run has no MPI job; " + std::string(kHowToRecord));
+  if (!wanted && rows.size() > 1) {
+    return refuse("the run has " + std::to_string(rows.size()) +
+                  " worlds; choose one with --world, from 0 to " +
+                  world_text(storage::id_of<WorldId>(rows.back()[0])));
+  }
+  for (const auto& row : rows) {
+    const World world{storage::id_of<WorldId>(row[0]),
+                      static_cast<std::uint32_t>(storage::count_of(row[1]))};
+    if (wanted && world.id != *wanted) continue;
+    if (world.ranks == 0 || world.ranks > kMaxRanks) {
+      return refuse("world " + world_text(world.id) + " has " + std::to_string(world.ranks) +
+                    " ranks; it cannot be replayed");
+    }
+    return world;
+  }
+  return refuse("the run has no world " + world_text(*wanted) + "; `xylem report` lists them");
+}
+
+/// Refuses a trace in which something is missing, and says what.
+Result<void> check_whole(storage::RunFile& run, const World& world) {
+  constexpr std::size_t kMaxNamed = 3;
+  Inquiry inquiry(run);
+  const std::string of_world = " WHERE world = " + world_text(world.id);
+  const bool has_trace =
+      !inquiry.ask("SELECT 1 FROM account_event" + of_world + " AND stored_events > 0 LIMIT 1")
+           .empty();
+  if (!inquiry.failure && !has_trace) {
+    return unexpected(Code::kInvalidArgument,
+                      run.path() + ": the run has no trace; " + std::string(kHowToRecord));
+  }
+  const auto rows = inquiry.ask("SELECT rank, kind, count, reason FROM unmatched" + of_world +
+                                " LIMIT " + std::to_string(kMaxNamed));
+  if (inquiry.failure) return unexpected(*inquiry.failure);
+  if (rows.empty()) return {};
+  std::string missing;
+  for (const auto& row : rows) {
+    missing += (missing.empty() ? "" : "; ") + ("rank " + storage::to_text(row[0])) + ": " +
+               storage::to_text(row[2]) + " of kind " + storage::to_text(row[1]) + ", " +
+               storage::to_text(row[3]);
+  }
+  return unexpected(
+      Code::kInvalidArgument,
+      run.path() + ": the trace is not whole (" + missing +
+          "); `xylem query FILE \"SELECT * FROM unmatched\"` has all, docs/storage-schema.md "
+          "says what the reasons mean");
+}
+
+std::map<std::uint32_t, RecordCosts> read_costs(Inquiry& inquiry, WorldId world) {
+  std::map<std::uint32_t, RecordCosts> found;
+  if (!inquiry.has_table("record_cost")) return found;
+  static const std::map<std::string_view, Nanos RecordCosts::*> kShapes = {
+      {"counted", &RecordCosts::counted},
+      {"call", &RecordCosts::call},
+      {"message", &RecordCosts::message},
+      {"start", &RecordCosts::start},
+      {"completion", &RecordCosts::completion},
+      {"collective", &RecordCosts::collective},
+      {"part", &RecordCosts::part}};
+  inquiry.scan("SELECT rank, shape, cost_ns FROM record_cost WHERE world = " + world_text(world),
+               [&](std::span<const Value> row) {
+                 const auto shape = kShapes.find(storage::text_of(row[1]));
+                 if (shape == kShapes.end()) return;
+                 found[static_cast<std::uint32_t>(storage::count_of(row[0]))].*shape->second =
+                     saturating_cast<Nanos>(std::round(std::max(0.0, storage::real_of(row[2]))));
+               });
+  return found;
+}
+
+/// The time that a rank has spent in MPI, in slices of time.
+class TimesInMpi {
+ public:
+  static std::map<std::uint32_t, TimesInMpi> read(Inquiry& inquiry, WorldId world) {
+    std::map<std::uint32_t, TimesInMpi> found;
+    inquiry.scan(
+        "SELECT rank, begin_ns, end_ns, sum(time_ns) FROM profile_window WHERE world = " +
+            world_text(world) + " GROUP BY rank, begin_ns, end_ns ORDER BY rank, begin_ns",
+        [&](std::span<const Value> row) {
+          found[static_cast<std::uint32_t>(storage::count_of(row[0]))].slices_.push_back(
+              {storage::time_of(row[1]), storage::time_of(row[2]), storage::real_of(row[3])});
+        });
+    return found;
+  }
+
+  /// The time from `begin` to `end`; inside a slice it is spread evenly. Calls come in the order
+  /// of time.
+  double within(Nanos begin, Nanos end) {
+    while (at_ < slices_.size() && slices_[at_].end <= begin) ++at_;
+    double sum = 0;
+    for (std::size_t i = at_; i < slices_.size() && slices_[i].begin < end; ++i) {
+      const Slice& it = slices_[i];
+      const Nanos both = std::min(end, it.end) - std::max(begin, it.begin);
+      if (both > 0)
+        sum += it.time * static_cast<double>(both) / static_cast<double>(it.end - it.begin);
+    }
+    return sum;
+  }
+
+ private:
+  struct Slice {
+    Nanos begin = 0, end = 0;
+    double time = 0;
+  };
+  std::vector<Slice> slices_;
+  std::size_t at_ = 0;
+};
+
+/// How long ranks have waited for a processor while they computed.
+struct MeasuredWaits {
+  std::map<std::uint32_t, ProcessorWaits> of_rank;
+  double waited = 0, measured = 0;  ///< Sums over all ranks, in MPI or not, in ns.
+};
+
+/// The service measures only how long a rank has waited in a second, not in which part of it. What
+/// exceeds the time in MPI was certainly not in MPI.
+MeasuredWaits read_waits(Inquiry& inquiry, WorldId world) {
+  constexpr double kMillion = 1e6, kPercent = 100;
+  MeasuredWaits found;
+  auto in_mpi = TimesInMpi::read(inquiry, world);
+  std::optional<std::uint32_t> rank;
+  Nanos since = 0;
+  inquiry.scan(
+      "SELECT rank, at_ns, value FROM process_metric WHERE name = 'scheduler.wait' AND world = " +
+          world_text(world) + " ORDER BY rank, at_ns",
+      [&](std::span<const Value> row) {
+        const auto of = static_cast<std::uint32_t>(storage::count_of(row[0]));
+        const Nanos at = storage::time_of(row[1]);
+        if (std::exchange(rank, of) != of) since = 0;
+        const double length = static_cast<double>(at - since);
+        if (length <= 0) return;
+        const double waited = std::clamp(storage::real_of(row[2]) / kPercent, 0.0, 1.0) * length;
+        const double outside = length - std::min(in_mpi[of].within(since, at), length);
+        const double computing = std::max(0.0, waited - (length - outside));
+        const double share = outside > 0 ? computing / outside : 0;
+        found.of_rank[of].add(at, static_cast<std::uint32_t>(std::lround(share * kMillion)));
+        found.waited += waited;
+        found.measured += length;
+        since = at;
+      });
+  return found;
+}
+
+/// Learns the sizes that only other ranks know, if a call needs them.
+Result<void> learn_sizes(storage::RunFile& run, const World& world, RunCollectives& collectives) {
+  Inquiry inquiry(run);
+  const auto called = inquiry.ask("SELECT DISTINCT function FROM function_total WHERE world = " +
+                                  world_text(world.id));
+  if (inquiry.failure) return unexpected(*inquiry.failure);
+  const bool needed = std::ranges::any_of(called, [](const auto& row) {
+    const auto function = collective_function(storage::text_of(row[0]));
+    return function && has_sizes(function->collective);
+  });
+  if (!needed) return {};
+  auto reader = run.events({.world = world.id,
+                            .only_ranks = true,
+                            .takes = [](const wire::Event& event, storage::CallRole) {
+                              return (event.flags & wire::kEventCollective) != 0;
+                            }});
+  if (!reader) return unexpected(reader.error());
+  EventReader::Item item;
+  while ((*reader)->next(item)) {
+    const auto function = collective_function((*reader)->function_name(item));
+    const auto& process = (*reader)->processes()[raw(item.process)];
+    if (function) collectives.learn(*function, raw(*process.rank), *item.event);
+  }
+  return (*reader)->take();
+}
+
+/// The uses of the reader's functions, each worked out once.
+class Uses {
+ public:
+  explicit Uses(std::map<std::string, std::string> classes) : classes_(std::move(classes)) {}
+
+  const FunctionUse& of(EventReader& reader, const EventReader::Item& item) {
+    const std::size_t index = raw(item.function);
+    if (index >= uses_.size()) uses_.resize(index + 1);
+    if (!uses_[index]) {
+      const std::string& name = reader.function_name(item);
+      const auto known = classes_.find(name);
+      uses_[index] = use_of(name, known == classes_.end() ? "" : known->second);
+    }
+    return *uses_[index];
+  }
+
+ private:
+  std::map<std::string, std::string> classes_;  ///< By name.
+  std::vector<std::optional<FunctionUse>> uses_;
+};
+
+Result<std::vector<RunCalls>> read_calls(EventReader& reader, Uses& uses,
+                                         std::vector<RunCalls> ranks) {
+  EventReader::Item item;
+  while (reader.next(item)) {
+    const auto& process = reader.processes()[raw(item.process)];
+    const std::uint32_t rank = raw(*process.rank);
+    if (rank >= ranks.size()) continue;  // Of a damaged file.
+    auto added = ranks[rank].add(*item.event, uses.of(reader, item), reader.function_name(item));
+    if (!added) return unexpected(added.error());
+  }
+  const auto read = reader.take();
+  if (!read) return unexpected(read.error());
+  return ranks;
+}
+
+std::string percent(double share) {
+  const auto tenths = std::lround(share * 1000);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+}
+
+}  // namespace
+
+Result<SourceProgram> read_run(storage::RunFile& run, const RunOptions& options) {
+  const storage::Held held(run);
+  if (!held.result()) return unexpected(held.result().error());
+  const auto world = choose_world(run, options.world);
+  if (!world) return unexpected(world.error());
+  if (const auto whole = check_whole(run, *world); !whole) return unexpected(whole.error());
+  auto collectives = RunCollectives::read(run, world->id, world->ranks);
+  if (!collectives) return unexpected(collectives.error());
+  if (auto learned = learn_sizes(run, *world, *collectives); !learned)
+    return unexpected(learned.error());
+
+  Inquiry inquiry(run);
+  const auto costs = read_costs(inquiry, world->id);
+  auto waits = read_waits(inquiry, world->id);
+  std::map<std::string, std::string> classes;
+  inquiry.scan("SELECT name, class FROM function", [&](std::span<const Value> row) {
+    classes[storage::text_of(row[0])] = storage::text_of(row[1]);
+  });
+  if (inquiry.failure) return unexpected(*inquiry.failure);
+
+  TagNumbers tags;
+  const RunCalls::Shared shared{*collectives, tags, options.collectives};
+  std::vector<RunCalls> ranks;
+  for (std::uint32_t i = 0; i < world->ranks; ++i) {
+    const auto cost = costs.find(i);
+    ranks.emplace_back(i, shared, cost == costs.end() ? RecordCosts{} : cost->second,
+                       std::move(waits.of_rank[i]));
+  }
+  auto reader = run.events({.world = world->id, .only_ranks = true});
+  if (!reader) return unexpected(reader.error());
+  Uses uses(std::move(classes));
+  auto read = read_calls(**reader, uses, std::move(ranks));
+  if (!read) {
+    return unexpected(read.error().code, run.path() + ": " + read.error().message);
+  }
+
+  SourceProgram made;
+  bool has_files = false;
+  for (RunCalls& it : *read) {
+    has_files |= it.has_files();
+    auto program = it.finish();
+    if (!program)
+      return unexpected(program.error().code, run.path() + ": " + program.error().message);
+    made.program.ranks.push_back(*std::move(program));
+  }
+  if (waits.measured == 0) {
+    made.assumptions.emplace_back(
+        "the run did not measure how long ranks waited for a processor, so this time counts as "
+        "computing");
+  } else if (waits.waited / waits.measured >= kWorthTelling) {
+    made.assumptions.push_back("in the run, ranks waited for a processor for " +
+                               percent(waits.waited / waits.measured) +
+                               " of the time; what was certainly not in MPI is left out of "
+                               "computing, the rest may be in it");
+  }
+  if (costs.empty()) {
+    made.assumptions.emplace_back(
+        "what capture added to calls is not known, so it counts as computing");
+  }
+  if (has_files) {
+    made.assumptions.emplace_back("calls about files take as long as in the run");
+  }
+  return made;
+}
+
+}  // namespace xylem::predict

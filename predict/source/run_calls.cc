@@ -2,6 +2,7 @@
 #include <array>
 #include <utility>
 
+#include "base/saturating.h"
 #include "predict/source/run_calls_internal.h"
 #include "predict/source/run_program.h"
 
@@ -13,6 +14,12 @@ constexpr std::uint32_t kMaxThreads = 256;
 /// Sampling records at least one of so many tests.
 constexpr Nanos kMaxTestsWithoutRecord = 1000;
 constexpr Nanos kMillion = 1'000'000;
+
+/// Times of a damaged file may be anything. 2^61 ns are 73 years, so differences do not overflow.
+Nanos sound(Nanos time) {
+  constexpr Nanos kMax = Nanos{1} << 61;
+  return std::clamp(time, -kMax, kMax);
+}
 
 bool has(const wire::Event& event, std::uint16_t flags) { return (event.flags & flags) != 0; }
 
@@ -95,6 +102,12 @@ Unexpected RunCalls::refuse(std::string_view name, std::string_view why) const {
                                                 std::string(name) + ": " + std::string(why));
 }
 
+Unexpected RunCalls::too_many() const {
+  return unexpected(Code::kExhausted, "the program has more than " +
+                                          std::to_string(kMaxOperationsOfRun) +
+                                          " operations, which take 24 GB; record a shorter run");
+}
+
 // ---- threads and computing ----
 
 void RunCalls::begin_thread(Thread& thread, const wire::Event& event) {
@@ -134,12 +147,14 @@ Result<RunCalls::Thread*> RunCalls::enter(const wire::Event& event) {
 Nanos RunCalls::after_polls(Thread& thread, const wire::Event& event, const FunctionUse& use,
                             Nanos gap) {
   if (use.kind == FunctionUse::Kind::kPoll && event.function == thread.poll && event.calls > 0) {
-    const Nanos computed = gap - std::min(gap, thread.poll_ns * (event.calls - 1));
+    const Nanos polled = saturating_multiply(thread.poll_ns, Nanos{event.calls} - 1);
+    const Nanos computed = gap - std::min(gap, polled);
     thread.turn_ns = computed / event.calls;
     return thread.turn_ns < kMaxPollTurn ? 0 : computed;
   }
   // How many tests are in the gap is not known.
-  const Nanos longest = kMaxTestsWithoutRecord * (thread.poll_ns + thread.turn_ns);
+  const Nanos longest =
+      saturating_multiply(kMaxTestsWithoutRecord, thread.poll_ns + thread.turn_ns);
   return thread.turn_ns < kMaxPollTurn && gap <= longest ? 0 : gap;
 }
 
@@ -168,14 +183,21 @@ Nanos RunCalls::cost_of(const wire::Event& event, const FunctionUse& use) const 
   } else if (has(event, wire::kEventSend | wire::kEventReceive)) {
     cost = costs_.message;
   }
-  return cost + (event.calls > 1 ? costs_.counted * (event.calls - 1) : 0);
+  return cost + (event.calls > 1 ? saturating_multiply(costs_.counted, Nanos{event.calls} - 1) : 0);
 }
 
 // ---- events ----
 
-Result<void> RunCalls::add(const wire::Event& event, const FunctionUse& use,
+Result<void> RunCalls::add(const wire::Event& recorded, const FunctionUse& use,
                            std::string_view name) {
-  if (has_ended_ || event.kind == wire::kKindRegion) return {};
+  if (has_ended_ || recorded.kind == wire::kKindRegion) return {};
+  wire::Event event = recorded;
+  event.begin_ns = sound(event.begin_ns);
+  event.end_ns = std::max(event.begin_ns, sound(event.end_ns));
+  if (has(event, wire::kEventSend | wire::kEventReceive) &&
+      (event.peer < 0 || static_cast<std::uint32_t>(event.peer) >= shared_.ranks)) {
+    return refuse(name, "the other rank of its message is not in its world; the file is damaged");
+  }
   auto thread = enter(event);
   if (!thread) return unexpected(thread.error());
   return event.kind == wire::kKindCompletion ? part(**thread, event, use, name)
@@ -186,17 +208,17 @@ Result<void> RunCalls::begin_call(Thread& thread, const wire::Event& event,
                                   const FunctionUse& use) {
   auto ended = end_call(thread);
   if (!ended) return ended;
-  if (sequence_.size() > kMaxOperations / 2) {
-    return unexpected(Code::kExhausted,
-                      "rank " + std::to_string(rank_) + " has too many operations");
-  }
+  // A call has at most two operations of its own, and one for the computing before it.
+  constexpr std::uint64_t kOfCall = 3;
+  if (shared_.operations_left < kOfCall) return too_many();
+  shared_.operations_left -= kOfCall;
   const Nanos ns = computed(thread, event, use);
   if (ns > 0) {
     sequence_.run({.amount = static_cast<std::uint64_t>(ns), .kind = Kind::kCompute});
   }
   thread.before_call = sequence_.strand();
   thread.call_begin = event.begin_ns;
-  thread.call_end = thread.last_end = std::max(event.begin_ns, event.end_ns);
+  thread.call_end = thread.last_end = event.end_ns;
   thread.function = event.function;
   thread.added = cost_of(event, use);
   const bool polled = std::exchange(thread.polls, has(event, wire::kEventFindsNothing));
@@ -218,7 +240,7 @@ Result<void> RunCalls::call(Thread& thread, const wire::Event& event, const Func
   }
   if (use.kind == kComputing) {
     has_files_ |= use.about_files;
-    thread.added += cost_of(event, use);
+    thread.added = saturating_add(thread.added, cost_of(event, use));
     return {};
   }
   constexpr std::uint16_t kMatters = wire::kEventSend | wire::kEventReceive | wire::kEventPosts |
@@ -369,7 +391,11 @@ Result<void> RunCalls::collect(const Pending& pending) {
       shared_.collectives.find(pending.function, rank_, pending.event, pending.blocks);
   if (!found) return refuse(pending.name, found.error().message + ", so it cannot be replayed");
   const Strand before = sequence_.strand();
+  const std::uint32_t size = sequence_.size();
   append_collective(found->call, found->communicator, found->place, shared_.model, sequence_);
+  const std::uint64_t added = sequence_.size() - size;
+  if (added > shared_.operations_left) return too_many();
+  shared_.operations_left -= added;
   if (!pending.function.is_immediate) return {};
   const std::uint32_t end = sequence_.run({.kind = Kind::kCompute});
   if (pending.event.request != 0) open_[pending.event.request].collective = end;

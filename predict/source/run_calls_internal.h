@@ -82,9 +82,12 @@ class TagNumbers {
 class RunCalls {
  public:
   struct Shared {
+    std::uint32_t ranks = 0;  ///< How many there are.
     RunCollectives& collectives;
     TagNumbers& tags;
     const CollectiveModel& model;
+    /// How many operations all ranks together may still have. A damaged file may ask for many.
+    std::uint64_t& operations_left;
   };
   RunCalls(std::uint32_t rank, const Shared& shared, const RecordCosts& costs, ProcessorWaits waits)
       : rank_(rank), shared_(shared), costs_(costs), waits_(std::move(waits)) {}
@@ -92,7 +95,7 @@ class RunCalls {
   /// The next event of the process, in the order of the begins of calls. `name` is that of the
   /// function, and stays valid. Fails with kInvalidArgument and names rank and function if the
   /// program cannot be made.
-  Result<void> add(const wire::Event& event, const FunctionUse& use, std::string_view name);
+  Result<void> add(const wire::Event& recorded, const FunctionUse& use, std::string_view name);
 
   /// The program. Receives that no call has completed are left out. Call it once.
   Result<RankProgram> finish();
@@ -132,6 +135,7 @@ class RunCalls {
   };
 
   Unexpected refuse(std::string_view name, std::string_view why) const;
+  Unexpected too_many() const;
   Result<Thread*> enter(const wire::Event& event);
   void begin_thread(Thread& thread, const wire::Event& event);
   Nanos computed(Thread& thread, const wire::Event& event, const FunctionUse& use);

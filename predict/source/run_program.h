@@ -44,6 +44,9 @@ namespace xylem::predict {
 /// A rank that does at least so much between two tests without success is computing.
 constexpr Nanos kMaxPollTurn = 1 * kMicrosecond;
 
+/// Maximum number of operations of a program that is made from a run.
+constexpr std::uint64_t kMaxOperationsOfRun = 1'000'000'000;
+
 struct RunOptions {
   /// Which MPI_COMM_WORLD. May be left out if the run has only one.
   std::optional<WorldId> world{};

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <sstream>
 
@@ -14,11 +15,13 @@
 #include "cli/ls_command.h"
 #include "cli/place_command.h"
 #include "cli/place_options.h"
+#include "cli/predict_command.h"
 #include "cli/query_command.h"
 #include "cli/report_command.h"
 #include "cli/settings.h"
 #include "cli/top_command.h"
 #include "cli/tree_command.h"
+#include "predict/target/target.h"
 #include "storage/read/query.h"
 #include "viz/api.h"
 
@@ -90,6 +93,7 @@ class Readers {
     if (is_being_made_) return fault_;
     read_tables(tables_and_views);
     read_exports();
+    read_programs();
     read_trees();
     read_screens();
     read_placements();
@@ -188,6 +192,17 @@ class Readers {
     run("export --text", Form::kTerminal, write(ExportFormat::kText));
     run("export --csv", Form::kData, write(ExportFormat::kCsv));
     run("export --otf2", Form::kData, write(ExportFormat::kOtf2));
+  }
+
+  void read_programs() {
+    const std::string target = folder_ + "/target.toml";
+    std::ofstream(target) << predict::example_target();
+    run("predict", Form::kTerminal, [=, this](auto& out, auto& err) {
+      PredictOptions options;
+      options.source = path_;
+      options.target = target;
+      return run_predict(options, out, err);
+    });
   }
 
   void read_trees() {

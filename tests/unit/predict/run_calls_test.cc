@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "predict/replay/replay.h"
 #include "predict/source/run_calls_internal.h"
 #include "tests/unit/predict/programs.h"
 #include "tests/unit/storage/stored_run.h"
@@ -77,7 +80,8 @@ class RunCallsTest : public storage::StoredRun {
     auto collectives = RunCollectives::read(**run, WorldId{0}, kRanks);
     EXPECT_TRUE(collectives) << collectives.error().message;
     TagNumbers tags;
-    RunCalls calls(0, {*collectives, tags, model_}, costs_, waits_);
+    std::uint64_t operations_left = operations_;
+    RunCalls calls(0, {kRanks, *collectives, tags, model_, operations_left}, costs_, waits_);
     std::map<std::string, FunctionId> ids;
     for (const Record& it : records) {
       wire::Event event = it.event;
@@ -118,6 +122,7 @@ class RunCallsTest : public storage::StoredRun {
     EXPECT_NE(program.error().message.find(why), std::string::npos) << program.error().message;
   }
 
+  std::uint64_t operations_ = 1000;
   CollectiveModel model_;
   RecordCosts costs_;
   ProcessorWaits waits_;
@@ -325,6 +330,73 @@ TEST_F(RunCallsTest, RefusesWhatCannotBeReplayed) {
                  "rank 0 calls MPI_Send: the function was sampled; record the run again with");
   expect_refused({init, on_thread(call("MPI_Recv", 110, 120), 256)},
                  "rank 0 calls MPI from more than 256 threads");
+}
+
+TEST_F(RunCallsTest, RefusesWhatADamagedFileMaySay) {
+  const Record init = call("MPI_Init", 0, 100);
+  for (const std::int32_t peer : {-1, 4, 1 << 30}) {
+    expect_refused({init, message("MPI_Send", 110, 120, wire::kEventSend, peer, 8)},
+                   "rank 0 calls MPI_Send: the other rank of its message is not in its world");
+  }
+  operations_ = 8;
+  const Record send = message("MPI_Send", 110, 120, wire::kEventSend, 1, 8);
+  expect_refused({init, send, send, send}, "the program has more than 1000000000 operations");
+  operations_ = 5;
+  expect_refused({init, collective("MPI_Barrier", 110, 120, 0), call("MPI_Finalize", 130, 140)},
+                 "the program has more than 1000000000 operations");
+}
+
+TEST_F(RunCallsTest, TimesOfADamagedFileDoNotOverflow) {
+  constexpr Nanos kMin = std::numeric_limits<Nanos>::min(),
+                  kMax = std::numeric_limits<Nanos>::max();
+  Record poll = call("MPI_Test", kMax, kMin, wire::kEventFindsNothing);
+  poll.event.calls = 0xffffffff;
+  costs_.counted = kMax;
+  const auto program = program_of({call("MPI_Init", kMin, kMin),
+                                   message("MPI_Send", kMin, kMax, wire::kEventSend, 1, 8), poll,
+                                   poll, message("MPI_Send", kMax, kMin, wire::kEventSend, 1, 8)});
+  EXPECT_TRUE(program);
+}
+
+TEST_F(RunCallsTest, AnyEventsAreRefusedOrBecomeAProgram) {
+  const std::vector<std::string> functions = {
+      "MPI_Send",    "MPI_Isend", "MPI_Irecv",     "MPI_Recv",      "MPI_Sendrecv",
+      "MPI_Waitall", "MPI_Wait",  "MPI_Test",      "MPI_Iprobe",    "MPI_Barrier",
+      "MPI_Bcast",   "MPI_Pack",  "MPI_Comm_rank", "MPI_Comm_split"};
+  std::mt19937_64 random(20261127);
+  int programs = 0;
+  for (int trial = 0; trial < 150; ++trial) {
+    std::vector<Record> records = {call("MPI_Init", 0, 100)};
+    for (int i = 0; i < 12; ++i) {
+      Record made =
+          call(functions[random() % functions.size()], static_cast<Nanos>(random() % 5000),
+               static_cast<Nanos>(random() % 9000), static_cast<std::uint16_t>(random()));
+      made.event.peer = static_cast<std::int32_t>(random() % kRanks);
+      made.event.bytes = random() % 100;
+      made.event.tag = static_cast<std::int32_t>(random());
+      made.event.request = random() % 4;
+      made.event.number = static_cast<std::uint32_t>(random() % 3);
+      made.event.thread = ThreadIndex{static_cast<std::uint32_t>(random() % 3)};
+      made.event.kind = i > 0 && random() % 4 == 0 ? wire::kKindCompletion : wire::kKindMpi;
+      if (made.event.kind == wire::kKindCompletion || random() % 4 == 0) {
+        made.event.begin_ns = records.back().event.begin_ns;
+        made.event.end_ns = records.back().event.end_ns;
+      }
+      if (made.event.kind == wire::kKindCompletion) made.function = records.back().function;
+      records.push_back(made);
+    }
+    const auto program = program_of(records);
+    if (!program) continue;
+    ++programs;
+    Program all;
+    all.ranks.resize(kRanks);
+    all.ranks[0] = *program;
+    static_cast<void>(replay(all, LogGps{}));  // It may wait for ever, but it comes to an end.
+    for (const Operation& it : program->operations()) {
+      ASSERT_LT(it.peer, kRanks);
+    }
+  }
+  EXPECT_GT(programs, 20);
 }
 
 TEST_F(RunCallsTest, AFailedCallDoesNothing) {

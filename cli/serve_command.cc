@@ -28,8 +28,6 @@
 namespace xylem {
 namespace {
 
-constexpr const char* kServePid = "XYLEM_SERVE_PID";
-
 // Waits for SIGTERM, SIGINT or SIGHUP, or for the end of `pid`; meanwhile looks after the front
 // end.
 void wait_for_end(int pid, Started& started) {
@@ -58,7 +56,7 @@ void leave_environment() {
 }
 
 int stop_serving() {
-  const char* text = std::getenv(kServePid);
+  const char* text = std::getenv(launch::kEnvServePid);
   const int pid = text != nullptr ? std::atoi(text) : 0;
   const UniqueFd pidfd(pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1);
   std::error_code error;

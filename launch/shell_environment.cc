@@ -11,7 +11,6 @@
 namespace xylem::launch {
 namespace {
 
-constexpr std::string_view kPid = "XYLEM_SERVE_PID";
 constexpr std::string_view kBefore = "XYLEM_SERVE_BEFORE";
 constexpr std::string_view kPreload = "LD_PRELOAD";
 
@@ -99,7 +98,7 @@ std::string export_line(std::string_view name, const std::string& value) {
 std::string lines_to_enter(const Environment& environment, int serving_pid,
                            const std::vector<std::string>& current) {
   Environment all = environment;
-  all.emplace_back(kPid, std::to_string(serving_pid));
+  all.emplace_back(kEnvServePid, std::to_string(serving_pid));
   std::string lines, before;
   const auto remember = [&](std::string_view name) {
     const auto value = find(current, name);

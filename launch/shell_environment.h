@@ -9,7 +9,10 @@
 
 namespace xylem::launch {
 
-/// Returns lines that export `environment` and two more variables. XYLEM_SERVE_PID is
+/// The variable that has the process id of `xylem serve` inside its environment.
+constexpr const char* kEnvServePid = "XYLEM_SERVE_PID";
+
+/// Returns lines that export `environment` and two more variables. kEnvServePid is
 /// `serving_pid`, the process id of `xylem serve`. XYLEM_SERVE_BEFORE contains the previous values
 /// of all these variables, so that lines_to_leave() can restore the values. The previous values
 /// come from `current` (NAME=VALUE strings).

@@ -1,8 +1,8 @@
 #pragma once
 
-// Processes of one kernel read the same CLOCK_MONOTONIC. Then no measurement is needed: the offset
-// is 0 by definition. A clock has an identity (clock_identity() in base/this_host.h), and the
-// welcome of a link says which clocks the accepting side and the front end have.
+// Processes that share a kernel read the same CLOCK_MONOTONIC. So the offset between them is 0 and
+// is not measured. A clock has an identity (clock_identity() in base/this_host.h), and the welcome
+// of a link says which clocks the accepting side and the front end have.
 
 #include <cstdint>
 
@@ -11,8 +11,8 @@
 
 namespace xylem::overlay {
 
-/// Identities of the clocks that a link is about; 0 if unknown. Equal identities that are not 0
-/// mean the same clock, unless a measurement says otherwise.
+/// Identities of the clocks at the ends of a link and at the front end; 0 if unknown. Equal
+/// identities that are not 0 mean the same clock, unless a measurement says otherwise.
 struct LinkClocks {
   std::uint64_t own = 0;   ///< This process's clock.
   std::uint64_t peer = 0;  ///< The clock of the parent, at the other end.

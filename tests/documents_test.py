@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Checks that every file which a document names is there: links, and names in backquotes; that every label of
 ctest which documents and scripts name belongs to a test; and that they let ctest fail where no test matches;
-that docs/protocol.md has each message; that the table of locks in docs/contributing.md has each lock; that
-docs/performance.md has a command for each benchmark and for each table, and that these commands exist.
+that docs/protocol.md has each message; that the table of locks in docs/contributing.md has each lock, and that
+the files of a recipe's step have the names that the step mentions; that docs/performance.md has a command for each
+benchmark and for each table, and that these commands exist.
 
     documents_test.py SOURCE_FOLDER [BUILD_FOLDER]
-    documents_test.py --planted     that locks without a row and benchmarks without a command are found, in folders made for it
+    documents_test.py --planted     that locks without a row, stale steps and benchmarks without a command are found, in folders
+                                    made for it
 
 Labels are looked up in the build folder. Without one they are left out: a build of a part lacks some tests.
 """
@@ -159,6 +161,24 @@ def lock_faults(root):
         yield f"docs/contributing.md: the table of locks names {unit}, which has none"
 
 
+STEP = re.compile(r"^\| \d+ \|.*", re.MULTILINE)
+# Constants, functions and types. Names of files and of tests are looked up elsewhere.
+CODE_NAME = re.compile(r"`(k[A-Z]\w*|\w+(?=\()|[A-Z]\w*[a-z]\w*(?![\w.:]))[^`]*`")
+PLACEHOLDER = re.compile(r"[A-Z]{4}|\.\.\.$")
+
+
+def recipe_faults(root):
+    """Each step of a recipe in docs/contributing.md is a row. The names of code in its first two columns are in the files that
+    the row names."""
+    for step in STEP.findall((root / "docs/contributing.md").read_text()):
+        named = [root / name for name in re.findall(r"`(\w[\w./-]*)`", step) if (root / name).is_file()]
+        text = "".join(file.read_text() for file in named)
+        for name in CODE_NAME.findall("|".join(step.split("|")[2:4])):
+            if named and not PLACEHOLDER.search(name) and not re.search(rf"\b{name}\b", text):
+                files = ", ".join(file.relative_to(root).as_posix() for file in named)
+                yield f"docs/contributing.md: a step about {files} mentions {name}, which is not there"
+
+
 PROGRAM = re.compile(r"\bbuild/\w+/tests/([a-z]\w*)")
 SCRIPT = re.compile(r"python3 (\S+\.py)((?: [^`#]*)?)")
 OPTION = re.compile(r"(?<!\S)--[a-z-]+")
@@ -216,6 +236,11 @@ TABLE = r"""These commands find them:
 | `Turn` of a queue | `net/queue_internal.h` | a signal may come |
 
 More text.
+
+| | file | what must hold |
+|---|---|---|
+| 1 | `net/queue.h` | a line in `queue_`, and `kNAME` |
+| 2 | `net/queue.h`, and its neighbours | the `SharedState` of `Queue`; `top()` stays |
 """
 FIGURES = """# Performance
 
@@ -230,7 +255,7 @@ FIGURES = """# Performance
 # A checkout that is in order, and files that make it be out of order, with what is then said.
 IN_ORDER = {
     "docs/contributing.md": TABLE,
-    "net/queue.h": "SharedState<Queue> queue_;\n// std::mutex mutex_;\n",
+    "net/queue.h": "SharedState<Queue> queue_;\n// std::mutex mutex_;\nint top();\n",
     "net/queue.cc": "Turn turn_;\nconst Turn turn = turns.top();\n",
     "tests/lock.cc": "std::mutex mutex;\n",
     "docs/performance.md": FIGURES,
@@ -243,6 +268,8 @@ PLANTED = {
     "one more kind of lock in a file": ({"net/queue_internal.h": "std::shared_mutex mutex_;\n"}, "and the table 2 rows"),
     "a row without a lock": ({"net/queue.h": "Queue queue_;\n", "net/queue.cc": None}, "names net/queue, which has none"),
     "a table without a command": ({"docs/contributing.md": TABLE.replace("git grep", "grep")}, "there is no table of locks"),
+    "a name that a recipe's file has lost": ({"net/queue.h": "SharedState<Row> queue_;\n"}, "net/queue.h mentions Queue, which"),
+    "a function that a recipe's file has lost": ({"net/queue.h": "SharedState<Queue> q;\n"}, "net/queue.h mentions top, which"),
     "a program without a command": ({"tests/bench/bench_tree.cc": ""}, "no command repeats tests/bench/bench_tree.cc"),
     "a script without a command": ({"tests/bench/net_bench.py": ""}, "no command repeats tests/bench/net_bench.py"),
     "a program that is gone": ({"docs/performance.md": FIGURES + "`build/dev/tests/bench_old`"}, "there is no program bench_old"),
@@ -254,10 +281,11 @@ PLANTED = {
 
 def main():
     if sys.argv[1] == "--planted":
-        return planted.main(lambda root: [*lock_faults(root), *benchmark_faults(root)], IN_ORDER, PLANTED,
+        return planted.main(lambda root: [*lock_faults(root), *recipe_faults(root), *benchmark_faults(root)], IN_ORDER, PLANTED,
                             all_found="every planted fault is found", all_good="")
     root = pathlib.Path(sys.argv[1]).resolve()
-    found = [*faults(root), *silent_commands(root), *message_faults(root), *lock_faults(root), *benchmark_faults(root)]
+    found = [*faults(root), *silent_commands(root), *message_faults(root), *lock_faults(root), *recipe_faults(root),
+             *benchmark_faults(root)]
     if len(sys.argv) > 2:
         found += label_faults(root, sys.argv[2])
     for fault in found:

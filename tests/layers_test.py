@@ -145,11 +145,11 @@ def unused_permissions(root, layers):
 
 
 def unnamed_folders(root, layers):
-    """Folders with sources that no row is about: nothing would be checked there."""
-    for folder in sorted(path.name for path in root.iterdir() if path.is_dir()):
-        known = folder in BESIDE or any(room.split("/")[0] == folder for room in layers)
-        if not known and any(source.suffix in (".h", ".cc") for source in (root / folder).rglob("*")):
-            yield f"docs/layers.txt has no row for {folder}"
+    """Folders and subfolders with sources and without a row: nobody has said what they may include."""
+    tops = [path for path in root.iterdir() if path.is_dir() and path.name not in BESIDE and not path.name.startswith(".")]
+    sources = (source for top in tops for source in top.rglob("*") if source.suffix in (".h", ".cc"))
+    for folder in sorted({source.parent.relative_to(root).as_posix() for source in sources} - set(layers)):
+        yield f"docs/layers.txt has no row for {folder}"
 
 
 def readme_faults(root, layers):
@@ -216,6 +216,7 @@ PLANTED = {
     "a long README": ({"store/README.md": "line\n" * 31}, "has more than 30 lines"),
     "an unknown folder": ({"docs/layers.txt": "base: nowhere\n"}, "unknown folder nowhere"),
     "a folder without a row": ({"new/n.cc": ""}, "has no row for new"),
+    "a subfolder without a row": ({"store/make/m.cc": ""}, "has no row for store/make"),
     "a permission that nothing needs": ({"base/a.h": "", "docs/layers.txt": "base:\nstore:\nends: store base\n"}, "ends names base, but"),
     "a library that nothing needs": ({"store/CMakeLists.txt": "xylem_library(store USES xylem::ends)"}, "the library uses ends, but"),
     "a row in the wrong order": ({"docs/layers.txt": "store: base\nbase:\n"}, "names base, which stands below"),

@@ -46,7 +46,7 @@ struct ProcessRow {
   std::string processors{};
   /// What MPI_Query_thread has said, plus 1; 0: not known. See thread_level_name().
   std::uint8_t thread_level = 0;
-  /// New definitions of the process. They need a process that is initialised.
+  /// New definitions of the process; empty if it is not initialised.
   Definitions definitions{};
   bool operator==(const ProcessRow&) const = default;
 };
@@ -59,9 +59,9 @@ struct Registration {
   std::vector<ProcessRow> processes;
   std::vector<ServiceRow> services{};   ///< The services that may take samples on this leaf's host.
   std::vector<SeriesLayout> layouts{};  ///< Meaning of the numbers in these services' samples.
-  std::string processor{};  ///< Model of the host's processor; empty: not known, or not told here.
-  std::uint64_t frequency_hz =
-      0;  ///< Frequency of the host's processor; 0: not known, or not told here.
+  /// Model and frequency of the host's processor; empty and 0: unknown, or in another packet.
+  std::string processor{};
+  std::uint64_t frequency_hz = 0;
   bool operator==(const Registration&) const = default;
 };
 

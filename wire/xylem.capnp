@@ -441,8 +441,8 @@ struct Registration {
   processes @2 :List(ProcessRow);
   services @3 :List(ServiceRow);
   layouts @4 :List(SeriesLayout);
-  processor @5 :Text;            # model of the host's processor; empty: not known, or not told here
-  frequencyHz @6 :UInt64;        # its frequency; 0: not known, or not told here
+  processor @5 :Text;            # model of the host's processor; empty: unknown, or in another packet
+  frequencyHz @6 :UInt64;        # its frequency; 0: unknown, or in another packet
 }
 
 struct ServiceRow {

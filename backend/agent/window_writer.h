@@ -25,8 +25,8 @@ namespace xylem::backend {
 
 /// Call start() first. In each drain of the Collector, call drain() and then count_ended(). After
 /// count_ended(), another drain() may be necessary. A window is journalled when its slice of time
-/// is over, when it grows too large, or when a ring fills. Then the rings' tails move; with chunks,
-/// only as far as the chunks. Not thread-safe. Borrows its arguments.
+/// is over, when it grows too large, or when a ring fills. Then the rings' tails move, but with a
+/// trace not past the records in chunks. Not thread-safe. Borrows its arguments.
 ///
 /// When a slice is over, its last window also gets the time of the calls that are under way at the
 /// slice's end. For each thread this is the call of its next record, if it began before the slice's
@@ -65,7 +65,7 @@ class WindowWriter {
   bool is_worth_sealing() const;
   /// When the open window ends (monotonic); 0: no window waits to be sealed.
   Nanos next_due(const Drain& drain) const;
-  /// True if a call was under way at the last look that must be counted in a later window.
+  /// True if the last drain saw a call under way that must be counted in a later window.
   bool has_open_calls() const noexcept { return has_open_calls_; }
 
   /// The id of the next window. It has the first free wave number of the open slice. If no slice is

@@ -175,8 +175,8 @@ class Journal {
   void remember(const Memo& memo);
 
   /// The clocks that were stored last, for example by a predecessor. Call remember() with new
-  /// clocks before you convert the first time with them, so that a successor converts it in the
-  /// same way.
+  /// clocks before they convert any time. Then a successor converts the same times in the same
+  /// way.
   ClockMemo clock_memo() const;
   void remember(const ClockMemo& memo);
 

@@ -29,7 +29,7 @@ Id id_of(const Value& value) {
 inline bool is_null(const Value& value) { return value.index() == 0; }
 
 /// Runs one query after another. After the first failure all results are empty, so the caller
-/// checks `failure` only once, at the end. Not thread-safe: used on the thread that asks the query.
+/// checks `failure` only once, at the end. Not thread-safe.
 class Inquiry {
  public:
   explicit Inquiry(RunFile& run) : run_(run) {}
@@ -79,7 +79,7 @@ class Inquiry {
     if (auto asked = run_.query(sql, sink); !asked) failure = asked.error();
   }
 
-  /// The file, for functions that make SQL from what the file has.
+  /// The file. Some functions need it to choose SQL that fits the file's schema.
   RunFile& run() { return run_; }
 
   std::optional<Error> failure;

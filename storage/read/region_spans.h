@@ -20,7 +20,7 @@ struct RegionSpan {
   std::int32_t depth = 0;         ///< 0 for the outermost region, -1 for the level of MPI_Pcontrol.
   std::optional<Nanos> begin_ns;  ///< nullopt: the event of the begin was lost.
   std::optional<Nanos> end_ns;    ///< nullopt: the event of the end was lost, or there is none.
-  CallSiteId site{};  ///< The place of the begin; that of the end if the begin was lost.
+  CallSiteId site{};              ///< Where the region began; if this was lost, where it ended.
   bool operator==(const RegionSpan&) const = default;
 };
 

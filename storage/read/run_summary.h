@@ -24,9 +24,9 @@ struct RunSummary {
 
 /// The paths of all runs in `folder`, sorted by name. Looks at the first bytes of each file,
 /// whatever its name, and does not look into subfolders. Leaves out the file STORE.before-RUN,
-/// which keeps an earlier run for a moment while `--overwrite` replaces it. A file is listed even
-/// if it is damaged later on. Fails with kNotFound, kPermissionDenied or kInvalidArgument when the
-/// folder cannot be read.
+/// which keeps an earlier run for a moment while `--overwrite` replaces it. A file with damage
+/// behind its first bytes is listed too. Fails with kNotFound, kPermissionDenied or
+/// kInvalidArgument when the folder cannot be read.
 Result<std::vector<std::string>> find_run_files(const std::string& folder);
 
 /// Reads the summary of a run, live or finished. Takes a few seconds at most. Fails like

@@ -94,15 +94,15 @@ struct WaitAnalysis::State final : MessageSink, CollectiveMatcher::Sink {
                       std::optional<NotAnalysed> lacks = {});
   void give_receiver(const MessageHalf& send, const MessageHalf& receive);
   void decide(std::uint64_t number, OpenCall& call);
-  void settle_if_decided(std::uint64_t number, OpenCall& call) {
-    if (call.pending == 0 && !call.is_gathering) settle(number, call);
+  void conclude_if_decided(std::uint64_t number, OpenCall& call) {
+    if (call.pending == 0 && !call.is_gathering) conclude(number, call);
   }
-  void settle(std::uint64_t number, OpenCall& call);
+  void conclude(std::uint64_t number, OpenCall& call);
   void lack(std::uint64_t number, NotAnalysed lacks);
 
   // ---- batches ----
 
-  void settle_buffered_sends();
+  void conclude_buffered_sends();
   bool is_surely_buffered(WorldId world, const OpenCall& call, Rank destination) const;
   void follow();
 

@@ -56,7 +56,7 @@ void WaitAnalysis::State::end_gathering(std::uint64_t& number) {
   call->is_gathering = false;
   if (!call->has_payload && call->requests.empty() && call->reasons.empty() && !call->lacks)
     call->lacks = NotAnalysed::kNotCovered;
-  settle_if_decided(ended, *call);
+  conclude_if_decided(ended, *call);
 }
 
 std::uint64_t WaitAnalysis::State::open(ProcessIndex index, FunctionIndex function,
@@ -151,7 +151,7 @@ void WaitAnalysis::State::add_call(ProcessIndex index, FunctionIndex function, C
   if (role != CallRole::kWait || !wait_for(index, number, event.request))
     return lack(number, NotAnalysed::kNotCovered);
   forget_ended(index, event);
-  settle_if_decided(number, call);
+  conclude_if_decided(number, call);
 }
 
 // The message of a probe is the next one of its channel: the one that the next receive gets.
@@ -182,7 +182,7 @@ void WaitAnalysis::State::add_collective(ProcessIndex index, FunctionIndex funct
   }
   const std::uint64_t number = open(index, function, event);
   OpenCall& call = *calls.find(number);
-  if (event.comm == kCommSelf) return settle(number, call);
+  if (event.comm == kCommSelf) return conclude(number, call);
   if (!is_numbered(event)) return lack(number, NotAnalysed::kNoNumber);
   ++call.pending;
   const Arrival arrival{number, rank_of(event.peer), event.begin_ns, call.thread, function};

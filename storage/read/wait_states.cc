@@ -47,13 +47,13 @@ void WaitAnalysis::State::give(std::uint64_t number, std::optional<Reason> reaso
 
 void WaitAnalysis::State::decide(std::uint64_t number, OpenCall& call) {
   --call.pending;
-  settle_if_decided(number, call);
+  conclude_if_decided(number, call);
 }
 
 void WaitAnalysis::State::lack(std::uint64_t number, NotAnalysed lacks) {
   OpenCall& call = *calls.find(number);
   call.lacks = lacks;
-  settle(number, call);
+  conclude(number, call);
 }
 
 void WaitAnalysis::State::pair(const MessageHalf& send, const MessageHalf& receive) {
@@ -150,7 +150,7 @@ void WaitAnalysis::State::explain_root(const std::vector<Arrival>& arrivals, Cal
   }
 }
 
-void WaitAnalysis::State::settle(std::uint64_t number, OpenCall& call) {
+void WaitAnalysis::State::conclude(std::uint64_t number, OpenCall& call) {
   WaitCoverage& coverage = coverages[processes[raw(call.thread.process)].coverage];
   const Nanos duration = saturating_subtract(call.end_ns, call.begin_ns);
   const auto count = [&](WaitCoverage::Part& part) {
@@ -189,13 +189,13 @@ bool WaitAnalysis::State::is_surely_buffered(WorldId world, const OpenCall& call
          !messages.has_posted(*receiver, call.begin_ns, call.end_ns);
 }
 
-void WaitAnalysis::State::settle_buffered_sends() {
+void WaitAnalysis::State::conclude_buffered_sends() {
   calls.for_each([&](std::uint64_t number, OpenCall& call) {
     if (call.is_gathering || call.pending == 0) return;
     const WorldId world = processes[raw(call.thread.process)].world;
     const CallRole role = functions[raw(call.function)].role;
     if (role == CallRole::kBlockingSend && call.sends && call.pending == 1) {
-      if (is_surely_buffered(world, call, call.destination)) settle(number, call);
+      if (is_surely_buffered(world, call, call.destination)) conclude(number, call);
       return;
     }
     if (call.requests.empty()) return;
@@ -205,12 +205,12 @@ void WaitAnalysis::State::settle_buffered_sends() {
     });
     if (!has_not_waited) return;
     drop_requests(call);
-    settle_if_decided(number, call);
+    conclude_if_decided(number, call);
   });
 }
 
 void WaitAnalysis::State::follow() {
-  settle_buffered_sends();
+  conclude_buffered_sends();
   Nanos known = kNever;
   for (const Nanos promise : promised) known = std::min(known, promise);
   calls.for_each(

@@ -22,7 +22,7 @@ struct WaitSummary {
     std::uint64_t ranks = 0;    ///< Number of ranks that waited because of it.
     std::vector<Rank> longest;  ///< Those that waited longest, at most kMaxCausedRanks, by number.
   };
-  std::vector<Cause> causes;  ///< The one that caused most first.
+  std::vector<Cause> causes;  ///< Sorted by time, descending.
   std::uint64_t causes_in_all = 0;
   std::vector<WaitState> rows;  ///< The longest first.
   std::uint64_t rows_in_all = 0;

@@ -2,6 +2,7 @@
 """Programs with one fault each: the findings name the fault, with the numbers that the events give."""
 
 import json
+import os
 import unittest
 
 from emulated_cluster import EmulatedClusterTest
@@ -37,6 +38,29 @@ class BrokenPrograms(WholeSystemTest):
         self.assertRegex(moving["text"], r"^the slowest rank changes \(0, 1, 2, 3, \.\.\.\): in slices of 250 ms ")
         self.assertNotIn("serialised", found)
         self.assertLess(whole, 0.05)
+
+    def test_a_late_rank_is_named_with_the_time_that_the_others_wait_for_it(self):
+        store, found, world = self.findings(4, "late_rank")
+        self.assertEqual((found["imbalance"]["rank"], world["slowest_rank"]), (3, 3))
+        self.assertRegex(found["imbalance"]["text"], r"^rank 3 computes longest: ")
+        wait = found["wait"]
+        self.assertEqual((wait["peer"], wait["wait_kind"], wait["function"]), (3, "wait_at_collective", "MPI_Barrier"))
+        waited = store.value(f"SELECT sum(time_ns) FROM wait_state WHERE rank = {wait['rank']} AND cause_rank = 3")
+        self.assertGreater(waited, 3.9e9)  # By the program 50 times 80 ms.
+        self.assertAlmostEqual(wait["value"], waited / world["runtime_ns"], delta=0.01)
+
+    def test_many_small_messages_are_counted_with_their_mean_size(self):
+        store, found, _ = self.findings(4, "small_messages")
+        messages, payload = store.value("SELECT sum(messages) FROM comm_matrix"), store.value("SELECT sum(bytes) FROM comm_matrix")
+        self.assertTrue(found["small_messages"]["text"].startswith(f"{messages:,} messages of {round(payload / messages)} B on average; "),
+                        found["small_messages"])
+
+    def test_a_host_with_fewer_cores_than_ranks_is_named(self):
+        ranks = len(os.sched_getaffinity(0)) + 4
+        store, found, _ = self.findings(ranks, "oversubscribed")
+        cores = store.value("SELECT max(value) FROM host_metric WHERE name = 'cores'")
+        self.assertEqual(found["oversubscribed"]["value"], ranks / cores)
+        self.assertIn(f" has {ranks} ranks on {cores:g} core", found["oversubscribed"]["text"])
 
     def test_communicators_that_are_not_freed_are_counted(self):
         store, found, _ = self.findings(4, "misused_communicators")

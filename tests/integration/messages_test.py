@@ -124,6 +124,15 @@ class MessagesTest(WholeSystemTest):
             self.assertEqual(in_view & ends.numbered - crossing - arrows.keys(), set(), f"{what}: no arrow")
         server.stop(self)
 
+    def check_order(self, store, name):
+        """Calls of a thread never overlap, whatever was learned of the clock meanwhile."""
+        calls, overlapping = store.rows(
+            "SELECT count(*) AS calls, sum(begin_ns < before) AS overlapping FROM (SELECT begin_ns, lag(end_ns) OVER"
+            " (PARTITION BY rank, thread ORDER BY end_ns, begin_ns) AS before FROM event)")[0].values()
+        print(f"{name}: {overlapping} of {calls} calls begin before the end of another one of their thread")
+        self.assertGreater(calls, 4000)
+        self.assertEqual(overlapping, 0)
+
     def run_messages(self, library, seed, rounds, threads, wild, *options):
         return self.run_job(mpirun(library, 4, "messages", seed, rounds, threads, wild), "--detail", "trace",
                             "--overwrite", *options)
@@ -133,6 +142,7 @@ class MessagesTest(WholeSystemTest):
             with self.subTest(library):
                 store = self.run_messages(library, 1, 60, 1, 0)
                 self.assert_adds_up(store)
+                self.check_order(store, library)
                 self.check(store, library, 1)
                 self.check_table(store, library)
                 self.check_timeline(store, library)

@@ -61,6 +61,13 @@ BARE = """[...document.querySelectorAll("td.number, td.number *, span.number")].
 # A column that counts what its head names needs no unit.
 COUNTS = {"calls", "ranks", "rank", "peer", "root", "count", "messages", "captured", "stored", "lost", "hosts", "column", "row"}
 
+# Controls beyond the right edge that no scrolling of a box brings into view.
+BEYOND = f"""[...document.querySelectorAll("{CONTROLS}")].filter({IS_SEEN})
+  .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+  .filter((one) => {{ for (let box = one.parentElement; box !== null; box = box.parentElement)
+    if (/auto|scroll/.test(getComputedStyle(box).overflowX) && box.scrollWidth > box.clientWidth) return false; return true; }})
+  .map((one) => one.outerHTML.slice(0, 120))"""
+
 NAMELESS = f"""[...document.querySelectorAll("{CONTROLS}, canvas, svg")].filter({IS_SEEN})
   .filter((one) => !(one.ariaLabel || one.innerText?.trim() || one.title || one.labels?.[0]?.innerText
                      || one.closest("label")?.innerText)).map((one) => one.outerHTML.slice(0, 120))"""
@@ -96,6 +103,18 @@ class PageReading(PageTest):
                     self.assertLessEqual(self.page.value("document.documentElement.scrollHeight"), 720)
                     self.assertLessEqual(*self.page.value("(() => { const one = document.querySelector('#view');"
                                                           " return [one.scrollWidth, one.clientWidth]; })()"))
+        self.server.stop(self)
+
+    def test_every_view_fits_narrow_windows(self):
+        self.addCleanup(self.page.call, "page.setViewportSize", {"width": 1280, "height": 720})
+        for width in (1024, 390):
+            self.page.call("page.setViewportSize", {"width": width, "height": 800})
+            for view in self.each_view():
+                with self.subTest(view=view, width=width):
+                    self.assertLessEqual(self.page.value("document.documentElement.scrollWidth"), width)
+                    self.assertLessEqual(self.page.value("document.querySelector('main').scrollWidth"), width)
+                    self.assertEqual(self.page.value(CUT), [])
+                    self.assertEqual(self.page.value(BEYOND), [])
         self.server.stop(self)
 
     def test_every_number_has_its_unit(self):

@@ -165,6 +165,12 @@ class ServicesTest(WholeSystemTest):
         self.assertRegex(report, r"  probe: 0 samples captured, 0 stored, 0 lost; .*ended with code 3")
         self.assert_nothing_left()
 
+    def test_host_and_process_run_without_a_file_unless_they_are_turned_off(self):
+        for options, expected in (((), ["host", "process"]), (("--services", "process"), ["process"]), (("--services", "none"), [])):
+            store = self.run_job(mpirun("openmpi", 2, "known_times", "uneven", 15, 100, 100), "--overwrite", *options)
+            self.assertEqual([row["service"] for row in store.rows(
+                "SELECT DISTINCT service FROM service_account WHERE stored > 0 ORDER BY 1")], expected, options)
+
     def test_what_a_file_says_wrong_is_refused_with_its_line(self):
         for text, why in (("[service.Host]\n", "services.toml:1: 'Host' cannot be the name"),
                           ("[service.gpu]\n", "services.toml:1: service gpu: host and process are built in"),

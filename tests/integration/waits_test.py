@@ -9,7 +9,7 @@ import unittest
 from harness import WholeSystemTest, mpirun
 
 RANKS = range(4)
-BETWEEN_NS = 500_000  # The program's clock and the record's may be so far apart in a run, so ranks may seem to come in another order.
+BETWEEN_NS = 500_000  # A rank's clock and its record may be so far apart in a run, so ranks may seem to come in another order.
 RECEIVING = {"MPI_Recv", "MPI_Wait", "MPI_Waitall", "MPI_Sendrecv"}
 PROBING = {"late_sender_probe": {"MPI_Probe"}, "late_sender_mprobe": {"MPI_Mprobe"}}
 SENDING = {"MPI_Send", "MPI_Ssend", "MPI_Sendrecv", "MPI_Isend"}
@@ -115,7 +115,7 @@ class Truth:
         for k in range(len(calls[group[0]])):
             now = {rank: calls[rank][k] for rank in group}
             last = max(group, key=lambda rank: now[rank].begin)
-            self.has_ties |= any(now[last].begin - now[rank].begin < BETWEEN_NS for rank in group if rank != last)
+            self.has_ties |= any(now[last].begin - now[rank].begin < 2 * BETWEEN_NS for rank in group if rank != last)
             root = ROOTS.get(function)
             for rank in group:
                 if root is None:
@@ -127,9 +127,10 @@ class Truth:
 
 
 def time_between_clocks(store, logs):
-    """Sum of the time by which the calls are longer by the program's clock than by the record, ns. A call takes about 1 µs more; the
-    rest is time during which the processor was another program's just then: between the program's clock and the record's."""
-    between = 0
+    """Time by which the calls of a rank are longer by the program's clock than by the record, ns: that of the rank with the most. A
+    call takes 1 µs more, and some 15 µs on a machine with much other work. The rest is time during which the processor was another
+    program's just then: between the program's clock and the record's."""
+    between = collections.Counter()
     for rank, calls in logs.items():
         recorded = collections.defaultdict(list)
         for row in store.rows(f"SELECT function, end_ns - begin_ns AS time FROM event WHERE rank = {rank} ORDER BY begin_ns"):
@@ -137,8 +138,8 @@ def time_between_clocks(store, logs):
         for call in calls:
             more = call.end - call.begin - recorded[call.function].pop(0)
             assert more >= -1000, f"rank {rank}: {call} is shorter by the program's clock, which is read outside of it, by {-more} ns"
-            between += abs(more)
-    return between
+            between[rank] += abs(more)
+    return max(between.values())
 
 
 class WaitsTest(WholeSystemTest):

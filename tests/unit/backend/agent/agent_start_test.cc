@@ -19,12 +19,12 @@
 namespace xylem::backend {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kVariables[] = {kEnvRun, kEnvAddress,  kEnvFolder, kEnvHost,
                                       kEnvTls, kEnvLogLevel, kEnvLogFile};
 
-class AgentStartTest : public testing::Test {
+class AgentStartTest : public ::testing::Test {
  protected:
   AgentStartTest() {
     for (const char* name : kVariables) ::unsetenv(name);

@@ -37,7 +37,7 @@ export const alerts: View = {
       choose: (alert) => page.go(placeOf(alert, newest!.scope)),
     });
     const summary = el("p", { class: "summary", role: "status" });
-    const place = el("div");
+    const place = el("div", { class: "wide" });
     fill(root, summary, place);
     return {
       refresh() {

@@ -131,11 +131,11 @@ export const functions: View = {
       sortedBy: "time",
     });
     const summary = el("p", { class: "summary" });
-    const place = el("div", { id: "by_function" });
-    const sites = el("section", { id: "call_sites", "aria-label": "Call sites" });
+    const place = el("div", { id: "by_function", class: "wide" });
+    const sites = el("section", { id: "call_sites", class: "wide", "aria-label": "Call sites" });
     const siteTable = callSites();
     let hasSites = false;
-    const named = el("section", { id: "regions", "aria-label": "Regions" });
+    const named = el("section", { id: "regions", class: "wide", "aria-label": "Regions" });
     const regionTable = regions();
     fill(root, summary, place, named, sites);
     return {

@@ -53,10 +53,14 @@ Result<Program> read_trace(std::string_view list, const std::string& path,
 
 }  // namespace
 
-Result<Program> read_program(const std::string& path, const TiOptions& options) {
+Result<Program> read_program(const std::string& path, const TiOptions& options,
+                             std::uint64_t processor_ratio) {
   const auto text = read(path, "program");
   if (!text) return unexpected(text.error());
-  if (path.ends_with(".goal")) return parse_goal(*text, path);
+  if (path.ends_with(".goal")) {
+    auto program = parse_goal(*text, path);
+    return program ? scale_computing(*std::move(program), processor_ratio) : std::move(program);
+  }
   if (text->starts_with(kStoreBegin)) {
     return unexpected(Code::kInvalidArgument,
                       path +

@@ -1,5 +1,7 @@
 #include "cli/predict_command.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -20,6 +22,7 @@
 #include "base/quoted.h"
 #include "cli/exit_code.h"
 #include "cli/network_text.h"
+#include "cli/predict_timeline.h"
 #include "predict/replay/machine.h"
 #include "predict/source/source.h"
 #include "predict/target/target.h"
@@ -58,13 +61,9 @@ Result<predict::Machine> machine_for(const predict::LoadedTarget& target, std::s
   auto nodes = predict::place_ranks(target, ranks);
   if (!nodes) return unexpected(std::move(nodes.error()));
   const predict::Target& of = target.target;
-  return predict::Machine{of.network, of.fabric, of.memory, target.topology.get(),
-                          *std::move(nodes)};
-}
-
-/// Time of a rank in which it does not compute.
-std::uint64_t io_ns(const Prediction& of, std::size_t rank) {
-  return of.end_ns[rank] - std::min(of.end_ns[rank], of.compute_ns[rank]);
+  return predict::Machine{of.network,        of.fabric,
+                          of.memory,         target.topology.get(),
+                          *std::move(nodes), {of.cores, of.slice_ns}};
 }
 
 std::string time_text(std::uint64_t ns) { return duration_text(static_cast<Nanos>(ns)); }
@@ -88,11 +87,11 @@ std::string text_of(const Prediction& of, const std::string& model) {
                      " ns): " + counted(of.end_ns.size(), "rank") + ", " +
                      counted(of.messages, "message") + ", model " + model + "\n";
   viz::TextColumns columns(
-      {{"rank", true}, {"end", true}, {"computing", true}, {"messages and waiting", true}});
+      {{"rank", true}, {"end", true}, {"run", true}, {"messages and I/O", true}, {"ready", true}});
   const std::vector<std::size_t> ranks = last_ranks(of);
   for (const std::size_t it : ranks) {
-    columns.add({std::to_string(it), time_text(of.end_ns[it]), time_text(of.compute_ns[it]),
-                 time_text(io_ns(of, it))});
+    columns.add({std::to_string(it), time_text(of.end_ns[it]), time_text(of.run_ns[it]),
+                 time_text(of.io_ns[it]), time_text(of.ready_ns[it])});
   }
   text += columns.text();
   if (ranks.size() < of.end_ns.size()) {
@@ -119,9 +118,9 @@ std::string json_of(const predict::MachinePrediction& result, const std::string&
       json.object([&] {
         json.field("rank", it);
         json.field("end_ns", of.end_ns[it]);
-        json.field("run_ns", of.compute_ns[it]);
-        json.field("io_ns", io_ns(of, it));
-        json.field("ready_ns", 0);
+        json.field("run_ns", of.run_ns[it]);
+        json.field("io_ns", of.io_ns[it]);
+        json.field("ready_ns", of.ready_ns[it]);
       });
     });
     write_channels(json, result, topology);
@@ -188,6 +187,7 @@ std::string usage_fault(const PredictOptions& options) {
                               : is_made                     ? "--synthesise"
                               : !options.files.goal.empty() ? "--write-goal"
                               : !options.files.ti.empty()   ? "--write-ti"
+                              : !options.timeline.empty()   ? "--timeline"
                                                             : nullptr;
     if (other != nullptr) {
       return std::string("--message needs no program; leave out --message or ") + other;
@@ -200,21 +200,76 @@ std::string usage_fault(const PredictOptions& options) {
   if (!is_made && options.source.empty()) {
     return "there is no program; give a SOURCE, or --synthesise with a pattern";
   }
-  if (options.target.empty() && options.files.goal.empty() && options.files.ti.empty()) {
-    return kNoMachine;
-  }
+  const bool writes = !options.files.goal.empty() || !options.files.ti.empty();
+  if (options.target.empty() && (!writes || !options.timeline.empty())) return kNoMachine;
   return "";
 }
 
 Result<predict::SourceProgram> program_for(const PredictOptions& options,
                                            const predict::Target& target) {
   if (options.synthesis.pattern.empty()) {
-    return predict::read_program(options.source,
-                                 {{target.flops_per_ns, target.collectives}, options.world});
+    return predict::read_program(
+        options.source,
+        {{target.flops_per_ns, target.collectives}, target.processor_ratio, options.world});
   }
   auto made = synthesise(options.synthesis, target);
   if (!made) return unexpected(std::move(made.error()));
   return predict::SourceProgram{*std::move(made), {}};
+}
+
+/// What a replay gave, and how long it took.
+struct Replayed {
+  Result<predict::MachinePrediction> result;
+  double seconds = 0;
+  std::optional<int> signal{};  ///< It has stopped the replay.
+};
+
+/// Replays the program, and writes the timelines if they are wanted. Without a result, there is no
+/// file.
+Replayed replay_program(const PredictOptions& options, const predict::Program& program,
+                        const predict::Machine& machine, HeldSignals& signals, std::ostream& err) {
+  std::optional<TimelineFile> timeline;
+  if (!options.timeline.empty()) {
+    auto file = TimelineFile::create(options.timeline);
+    if (!file) return {unexpected(std::move(file.error()))};
+    timeline.emplace(*std::move(file));
+  }
+  std::optional<Progress> progress;
+  if (&err == &std::cerr && ::isatty(STDERR_FILENO) == 1) {
+    progress.emplace(err, count_events(program));
+  }
+  std::optional<int> signal;
+  const auto go_on = [&](std::uint64_t events) {
+    if (progress) progress->show(events);
+    signal = signals.take();
+    return !signal;
+  };
+  const Nanos begin = monotonic_now();
+  auto result = predict::replay_on(program, machine, model_of(options.model),
+                                   {timeline ? &*timeline : nullptr, go_on});
+  const auto seconds = static_cast<double>(monotonic_now() - begin) / 1e9;
+  if (!result && !signal) {
+    const std::string& made = options.synthesis.pattern;
+    result.error().message = (made.empty() ? options.source : made) + ": " + result.error().message;
+  }
+  if (result && timeline) {
+    if (auto written = timeline->finish(); !written) {
+      return {unexpected(std::move(written.error()))};
+    }
+  }
+  return {std::move(result), seconds, signal};
+}
+
+/// Sentences about a result that may mislead.
+void print_doubts(const predict::MachinePrediction& result, const predict::Topology* topology,
+                  std::ostream& err) {
+  if (const std::string doubts = doubts_about(result, topology); !doubts.empty()) {
+    err << "xylem predict: " << doubts << '\n';
+  }
+  if (result.prediction.unreceived > 0) {
+    err << "xylem predict: no receive matches " << counted(result.prediction.unreceived, "message")
+        << "; the first is that of " << result.prediction.first_unreceived << '\n';
+  }
 }
 
 }  // namespace
@@ -245,30 +300,23 @@ int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& 
   const predict::Program* program = &source->program;
   const auto machine = machine_for(*target, program->ranks.size());
   if (!machine) return fail(machine.error(), kExitUsage);
+  auto signals = std::make_optional<HeldSignals>();
   if (const auto written = write_program(options.files, *program); !written) {
     return fail(written.error(), kExitFailure);
   }
   if (options.target.empty()) return kExitSuccess;
-  const Nanos begin = monotonic_now();
-  const auto result = predict::replay_on(*program, *machine, model_of(options.model));
-  const auto seconds = static_cast<double>(monotonic_now() - begin) / 1e9;
-  if (!result) {
-    const std::string& name = is_made ? options.synthesis.pattern : options.source;
-    return fail({result.error().code, name + ": " + result.error().message}, kExitFailure);
-  }
-  const Prediction& prediction = result->prediction;
+  const Replayed replayed = replay_program(options, *program, *machine, *signals, err);
+  signals.reset();  // The reader of the answer may be slow.
+  if (replayed.signal) return kExitSignal + *replayed.signal;
+  const auto& result = replayed.result;
+  if (!result) return fail(result.error(), kExitFailure);
   const predict::Topology* topology = target->topology.get();
-  out << (options.json ? json_of(*result, options.model, topology, seconds)
-                       : text_of(prediction, options.model) + channels_text(*result, topology))
+  out << (options.json
+              ? json_of(*result, options.model, topology, replayed.seconds)
+              : text_of(result->prediction, options.model) + channels_text(*result, topology))
       << std::flush;
-  if (const std::string doubts = doubts_about(*result, topology); !doubts.empty()) {
-    err << "xylem predict: " << doubts << '\n';
-  }
   for (const std::string& it : source->assumptions) err << "xylem predict: " << it << '\n';
-  if (prediction.unreceived > 0) {
-    err << "xylem predict: no receive matches " << counted(prediction.unreceived, "message")
-        << "; the first is that of " << prediction.first_unreceived << '\n';
-  }
+  print_doubts(*result, topology, err);
   return kExitSuccess;
 }
 
@@ -305,6 +353,10 @@ void add_predict_command(CLI::App& app, int& code) {
           "--world", [options](std::uint32_t world) { options->world = WorldId{world}; },
           "Of a run with several worlds: which one")
       ->type_name("N");
+  command
+      ->add_option("--timeline", options->timeline,
+                   "Write what each rank does when, as comma-separated values")
+      ->type_name("FILE");
   command->add_flag("--json", options->json, "One JSON object for programs");
   const auto print = std::make_shared<bool>(false);
   command->add_flag("--print-target", *print,

@@ -28,6 +28,7 @@ enum class EventKind : std::uint8_t {
   kMessage = 3,        ///< A message arrives at its destination.
   kInsideSend = 4,     ///< A send to a rank of the same node.
   kOnTheWay = 5,       ///< A message goes on in the network. `operation` is its number there.
+  kCore = 6,           ///< The scheduler looks at a rank's core. `operation` has no meaning.
   kInsideMessage = 7,  ///< The message of an inside send arrives.
 };
 /// One test of two bits, because each event needs it.

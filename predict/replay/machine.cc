@@ -51,15 +51,17 @@ bool is_near(Ticks a, Ticks b) {
 }
 
 Result<MachinePrediction> replay_analytic(const Program& program, const Machine& machine,
-                                          const FabricCosts& costs) {
+                                          const FabricCosts& costs, const ReplayWatch& watch) {
+  const ReplayWatch without_timeline{nullptr, watch.go_on};
   MachinePrediction result;
   result.replays = 0;
   result.has_converged = false;
-  std::vector<ChannelLoad> loads(machine.topology->channels());
+  std::vector<ChannelLoad> loads(machine.topology->channels()), last;
   Ticks assumed = 0, shortest = 0, longest = kMaxTicks;
   while (!result.has_converged && result.replays < kMaxReplays) {
     AnalyticNetwork network(costs, *machine.topology, loads);
-    auto prediction = replay(program, costs, machine.node_of_rank, network);
+    auto prediction =
+        replay(program, costs, machine.node_of_rank, network, machine.cores, without_timeline);
     if (!prediction) return unexpected(std::move(prediction.error()));
     ++result.replays;
     result.prediction = *std::move(prediction);
@@ -80,7 +82,13 @@ Result<MachinePrediction> replay_analytic(const Program& program, const Machine&
       }
       assumed = shortest + (longest - shortest) / 2;
     }
-    loads = loads_of(network.traffic(), assumed);
+    last = std::exchange(loads, loads_of(network.traffic(), assumed));
+  }
+  if (watch.timeline != nullptr) {
+    AnalyticNetwork network(costs, *machine.topology, last);
+    auto again = replay(program, costs, machine.node_of_rank, network, machine.cores, watch);
+    if (!again) return unexpected(std::move(again.error()));
+    CHECK(*again == result.prediction);
   }
   result.saturated = static_cast<std::uint32_t>(std::ranges::count_if(
       result.channels, [](const ChannelUse& it) { return it.load > kMaxAnalyticLoad; }));
@@ -89,24 +97,25 @@ Result<MachinePrediction> replay_analytic(const Program& program, const Machine&
 
 }  // namespace
 
-Result<MachinePrediction> replay_on(const Program& program, const Machine& machine, Model model) {
+Result<MachinePrediction> replay_on(const Program& program, const Machine& machine, Model model,
+                                    const ReplayWatch& watch) {
   if (machine.topology == nullptr && model != Model::kLogGps) return no_topology();
   MachinePrediction result;
   if (machine.topology == nullptr && machine.node_of_rank.empty()) {
-    auto prediction = replay(program, machine.ends);
+    auto prediction = replay(program, machine.ends, watch);
     if (!prediction) return unexpected(std::move(prediction.error()));
     result.prediction = *std::move(prediction);
     return result;
   }
   const FabricCosts costs(machine.ends, machine.fabric, machine.memory);
-  if (model == Model::kAnalytic) return replay_analytic(program, machine, costs);
+  if (model == Model::kAnalytic) return replay_analytic(program, machine, costs, watch);
   std::unique_ptr<Network> network;
   if (model == Model::kChannels) {
     network = std::make_unique<ChannelNetwork>(costs, *machine.topology);
   } else {
     network = std::make_unique<LogGpsNetwork>(costs, machine.topology);
   }
-  auto prediction = replay(program, costs, machine.node_of_rank, *network);
+  auto prediction = replay(program, costs, machine.node_of_rank, *network, machine.cores, watch);
   if (!prediction) return unexpected(std::move(prediction.error()));
   result.prediction = *std::move(prediction);
   result.channels = uses_of(*network, costs, makespan_of(result.prediction, costs));

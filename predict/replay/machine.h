@@ -30,6 +30,7 @@ struct Machine {
   /// For each rank its node, below the topology's number of nodes. Empty for kLogGps without a
   /// topology: then each rank has a node of its own, even for messages to itself.
   std::vector<Node> node_of_rank;
+  NodeCores cores{};
 };
 
 /// The load above which the formula of kAnalytic is not used, in billionths.
@@ -73,9 +74,13 @@ struct MachinePrediction {
 /// replay assumes an idle network. Each further one assumes a makespan. If it ends later, the next
 /// assumes a longer one, otherwise a shorter one: the middle between the closest known limits.
 ///
+/// With a timeline in `watch`, kAnalytic repeats its last replay for it, so that the timeline is
+/// that of the result.
+///
 /// Fails as replay() does. Fails with kInvalidArgument if the model needs a topology and there is
 /// none.
-Result<MachinePrediction> replay_on(const Program& program, const Machine& machine, Model model);
+Result<MachinePrediction> replay_on(const Program& program, const Machine& machine, Model model,
+                                    const ReplayWatch& watch = {});
 
 /// The time of one message in an idle network, in ticks. The sum of the parts is the total.
 struct MessageDelay {

@@ -1,162 +1,26 @@
 #include "predict/replay/replay.h"
 
 #include <algorithm>
-#include <array>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
-#include "base/saturating.h"
-#include "predict/replay/event_queue_internal.h"
-#include "predict/replay/matching_internal.h"
-#include "predict/replay/resources_internal.h"
-#include "predict/replay/waiting_internal.h"
+#include "base/ids.h"
+#include "predict/replay/replay_internal.h"
 
+// Steps that are used in one place are inline. Without this, a replay needs 9 % more instructions.
 namespace xylem::predict {
 namespace {
 
 /// Maximum number of clocks and waiting lines. They take 8 and 16 bytes.
 constexpr std::uint64_t kMaxResources = std::uint64_t{1} << 26;
+/// ReplayWatch::go_on is called after so many events, waiting ones included.
+constexpr std::uint64_t kEventsBetweenCalls = 1 << 16;
 
-/// Waiting lines of a rank for each combination of CPU and NIC: for sends, for messages, for all
-/// that needs only a processor, and for messages from the same node.
-constexpr std::size_t kLines = 4;
 /// Loads operations so far ahead: programs do not fit into a cache, and run mostly in their order.
 constexpr std::size_t kAhead = 8;
-/// Maximum number of operations that the error names.
-constexpr std::size_t kMaxNamed = 5;
 
-/// Where ranks are, and how their messages travel.
-struct Routes {
-  const FabricCosts& costs;
-  std::span<const Node> node_of_rank;
-  Network& network;
-};
-
-/// The state of a replay. One call of run().
-class Replay {
- public:
-  /// `routes` is null if each rank has a node of its own, and every message takes L: the usual
-  /// case, and the fastest.
-  Replay(const Program& program, const LogGpsCosts& costs, const Routes* routes,
-         const Resources& resources)
-      : costs_(costs),
-        routes_(routes),
-        resources_(resources),
-        more_clocks_(program.ranks.size() * (resources.clocks() - kOwnClocks)),
-        lines_(program.ranks.size() * resources.pairs() * kLines),
-        matching_(resources.wild()),
-        has_several_cpus_(resources.cpus() > 1) {
-    unmet_.resize(count_operations(program));
-    if (has_several_cpus_) ready_.resize(unmet_.size());
-    ranks_.reserve(program.ranks.size());
-    std::uint32_t* unmet = unmet_.data();
-    for (const RankProgram& rank : program.ranks) {
-      RankState& state = ranks_.emplace_back();
-      state.operations = rank.operations().data();
-      state.dependents = rank.dependents().data();
-      state.unmet = unmet;
-      state.size = static_cast<std::uint32_t>(rank.operations().size());
-      state.dependent_count = static_cast<std::uint32_t>(rank.dependents().size());
-      count_unmet(state);
-      unmet += state.size;
-    }
-  }
-
-  Result<Prediction> run();
-
- private:
-  static constexpr std::size_t kOwnClocks = 3;
-  /// What most events need of a rank, in one line of the processor's cache.
-  struct alignas(64) RankState {
-    const Operation* operations = nullptr;
-    const Dependent* dependents = nullptr;
-    std::uint32_t* unmet = nullptr;  ///< For each operation.
-    std::uint32_t size = 0;
-    std::uint32_t dependent_count = 0;
-    std::array<Ticks, kOwnClocks> clocks{};  ///< The first ones. The others are in more_clocks_.
-    std::uint64_t compute_ns = 0;
-  };
-  static_assert(sizeof(RankState) == 64);
-  /// An operation, for sorting and printing.
-  using RankAndOperation = std::pair<std::uint32_t, std::uint32_t>;
-
-  static void count_unmet(const RankState& rank);
-  Ticks& clock(std::size_t rank, std::size_t number) {
-    if (number < kOwnClocks) return ranks_[rank].clocks[number];
-    return more_clocks_[rank * (resources_.clocks() - kOwnClocks) + number - kOwnClocks];
-  }
-  const Operation& operation_of(const Event& event) const {
-    return ranks_[event.rank].operations[event.operation];
-  }
-  /// Events that wait for the same clocks stand in the same line. Receives never wait.
-  std::size_t line_of(EventKind kind, std::uint32_t rank, const Operation& of) const {
-    static constexpr std::array<std::uint8_t, 8> kLineOf = {0, 1, 2, 3, 2, 0, 0, 1};
-    return (rank * resources_.pairs() + resources_.pair(of)) * kLines +
-           kLineOf[static_cast<std::size_t>(kind)];
-  }
-  /// The rank at which an event happens.
-  static std::uint32_t rank_of(const Event& event, const Operation& of) {
-    return is_message(event.kind) ? of.peer : event.rank;
-  }
-  bool is_eager(const Operation& send) const {
-    return send.buffered || (!send.synchronous && costs_.is_eager(send.amount));
-  }
-  bool is_inside_node(std::uint32_t a, std::uint32_t b) const {
-    return routes_ != nullptr && routes_->node_of_rank[a] == routes_->node_of_rank[b];
-  }
-
-  Ticks free_at(EventKind kind, std::uint32_t rank, const Operation& of);
-  bool take_turn(Event& event);
-  bool answer(Event& call);
-  void call_first(std::size_t line, Ticks at);
-
-  void handle(const Event& event);
-  void compute(const Event& event, const Operation& of);
-  void send(const Event& event, const Operation& of);
-  void receive(const Event& event, const Operation& of);
-  void take_message(const Event& event, const Operation& of);
-  void deliver(const Event& event, const Operation& of, Ticks end);
-  void send_inside(const Event& event, const Operation& of);
-  void take_inside(const Event& event, const Operation& of);
-  void enter_network(const Event& event, const Operation& of);
-  void follow(const Network::Step& step, std::uint64_t order, std::uint32_t operation,
-              std::uint32_t rank);
-  void go_on(const Event& event);
-
-  void start(std::uint32_t rank, std::uint32_t operation, Ticks now);
-  void finish(std::uint32_t rank, std::uint32_t operation, Ticks at);
-  void finish_rendezvous(std::uint32_t rank, std::uint32_t operation, Ticks now);
-  void release(std::uint32_t rank, std::uint32_t operation, Ticks at);
-  void push_first();
-  void push_free(Ticks now);
-  void push_free_of(std::uint32_t rank, std::vector<std::uint32_t>& free, Ticks now);
-
-  Result<Prediction> sum_up();
-  Unexpected too_long() const;
-  Unexpected deadlock() const;
-  std::vector<RankAndOperation> waiting(bool unfinished) const;
-  std::string describe(const RankAndOperation& it) const;
-
-  const LogGpsCosts costs_;
-  const Routes* const routes_;
-  const Resources& resources_;
-  std::vector<RankState> ranks_;
-  std::vector<Ticks> more_clocks_;
-  std::vector<std::uint32_t> unmet_;  ///< For each operation: how many it still waits for.
-  std::vector<Ticks> ready_;  ///< For each operation, with several CPUs: its earliest start.
-  EventQueue queue_;
-  WaitingLines lines_;
-  Matching matching_;
-  const bool has_several_cpus_;
-  std::uint64_t created_ = 0;  ///< Events, without calls.
-  std::uint64_t finished_ = 0;
-  std::vector<std::uint32_t> on_the_way_;  ///< For each number of the network: the operation.
-  Prediction prediction_;
-  // The operations that the current event has freed: of `event_rank_`, and of the sender of a
-  // rendezvous if that is another rank.
-  std::vector<std::uint32_t> free_, free_of_sender_;
-  std::uint32_t event_rank_ = 0, sender_rank_ = 0;
-};
+}  // namespace
 
 void Replay::count_unmet(const RankState& rank) {
   for (std::uint32_t i = 0; i < rank.size; ++i) {
@@ -184,9 +48,9 @@ Ticks Replay::free_at(EventKind kind, std::uint32_t rank, const Operation& of) {
 ///
 /// Looking only at the first of a line gives the same result as looking at all that wait: they wait
 /// for the same clocks, and clocks never go back. So the one that was created first is the next.
-bool Replay::take_turn(Event& event) {
-  if (event.kind == EventKind::kReceive) return true;
+inline bool Replay::take_turn(Event& event) {
   if (event.is_call) return answer(event);
+  if (event.kind == EventKind::kReceive) return true;
   const Operation& of = operation_of(event);
   const std::uint32_t rank = rank_of(event, of);
   const Ticks free = free_at(event.kind, rank, of);
@@ -197,7 +61,7 @@ bool Replay::take_turn(Event& event) {
   return false;
 }
 
-bool Replay::answer(Event& call) {
+inline bool Replay::answer(Event& call) {
   const std::uint32_t entry = call.operation;
   lines_.set_called(entry, false);
   Event event = lines_.event(entry);
@@ -206,7 +70,7 @@ bool Replay::answer(Event& call) {
   const std::size_t line = line_of(event.kind, rank, of);
   if (lines_.first(line) != entry) return false;  // One that was created earlier has come.
   const Ticks free = free_at(event.kind, rank, of);
-  if (free > call.time) {
+  if (free > call.time && event.kind != EventKind::kReceive) {
     call_first(line, free);
     return false;
   }
@@ -215,18 +79,6 @@ bool Replay::answer(Event& call) {
   event.is_call = true;
   call = event;
   return true;
-}
-
-/// Makes sure that the queue has a call for the first of a line. A call may come too early.
-void Replay::call_first(std::size_t line, Ticks at) {
-  const std::uint32_t entry = lines_.first(line);
-  if (entry == WaitingLines::kNone || lines_.is_called(entry)) return;
-  lines_.set_called(entry, true);
-  Event call = lines_.event(entry);
-  call.time = at;
-  call.operation = entry;
-  call.is_call = true;
-  queue_.push(call);
 }
 
 void Replay::handle(const Event& event) {
@@ -250,23 +102,28 @@ void Replay::handle(const Event& event) {
       event.kind == EventKind::kInsideSend ? send_inside(event, of) : take_inside(event, of);
   }
   if (event.is_call) {
-    call_first(line_of(event.kind, event_rank_, of), free_at(event.kind, event_rank_, of));
+    const Ticks free = free_at(event.kind, event_rank_, of);
+    call_first(line_of(event.kind, event_rank_, of), std::max(event.time, free));
   }
   push_free(event.time);
 }
 
-void Replay::compute(const Event& event, const Operation& of) {
+Doing Replay::doing_of(const Event& event, const Operation& of) {
+  if (event.kind == EventKind::kCompute) return {};
+  if (is_message(event.kind)) return {Activity::kReceive, event.rank, of.amount};
+  return {Activity::kSend, of.peer, of.amount};
+}
+
+inline void Replay::compute(const Event& event, const Operation& of) {
   const Ticks end = event.time + costs_.from_ns(of.amount);
-  clock(event.rank, resources_.cpu(of)) = end;
-  std::uint64_t& compute_ns = ranks_[event.rank].compute_ns;
-  compute_ns = saturating_add(compute_ns, of.amount);
+  keep_busy(event, of, end);
   start(event.rank, event.operation, event.time);
   finish(event.rank, event.operation, end);
 }
 
-void Replay::send(const Event& event, const Operation& of) {
+inline void Replay::send(const Event& event, const Operation& of) {
   const Ticks end = event.time + costs_.send_cpu(of.amount);
-  clock(event.rank, resources_.cpu(of)) = end;
+  keep_busy(event, of, end);
   clock(event.rank, resources_.send_nic(of)) = event.time + costs_.nic(of.amount);
   if (routes_ == nullptr) {
     queue_.push({event.time + costs_.flight(), created_++, event.operation, event.rank,
@@ -279,9 +136,9 @@ void Replay::send(const Event& event, const Operation& of) {
   if (is_eager(of)) finish(event.rank, event.operation, end);
 }
 
-void Replay::send_inside(const Event& event, const Operation& of) {
+inline void Replay::send_inside(const Event& event, const Operation& of) {
   const Ticks end = event.time + costs_.send_cpu(of.amount);
-  clock(event.rank, resources_.cpu(of)) = end;
+  keep_busy(event, of, end);
   queue_.push({event.time + routes_->costs.memory().flight(), created_++, event.operation,
                event.rank, EventKind::kInsideMessage});
   ++prediction_.messages;
@@ -289,7 +146,7 @@ void Replay::send_inside(const Event& event, const Operation& of) {
   if (is_eager(of)) finish(event.rank, event.operation, end);
 }
 
-void Replay::enter_network(const Event& event, const Operation& of) {
+inline void Replay::enter_network(const Event& event, const Operation& of) {
   const auto& nodes = routes_->node_of_rank;
   follow(routes_->network.send(nodes[event.rank], nodes[of.peer], of.amount,
                                event.time + costs_.overhead()),
@@ -309,12 +166,12 @@ void Replay::follow(const Network::Step& step, std::uint64_t order, std::uint32_
   queue_.push({step.time, order, step.message, rank, EventKind::kOnTheWay});
 }
 
-void Replay::go_on(const Event& event) {
+inline void Replay::go_on(const Event& event) {
   const std::uint32_t operation = on_the_way_[event.operation];
   follow(routes_->network.go_on(event.operation, event.time), event.order, operation, event.rank);
 }
 
-void Replay::receive(const Event& event, const Operation& of) {
+inline void Replay::receive(const Event& event, const Operation& of) {
   start(event.rank, event.operation, event.time);
   Waiting message;
   if (!matching_.match_or_wait(
@@ -325,16 +182,16 @@ void Replay::receive(const Event& event, const Operation& of) {
   finish(event.rank, event.operation, std::max(event.time, message.ready));
 }
 
-void Replay::take_message(const Event& event, const Operation& of) {
+inline void Replay::take_message(const Event& event, const Operation& of) {
   const Ticks end = event.time + costs_.receive_cpu(of.amount);
-  clock(of.peer, resources_.cpu(of)) = end;
+  keep_busy(event, of, end);
   clock(of.peer, resources_.receive_nic(of)) = event.time + costs_.nic(of.amount);
   deliver(event, of, end);
 }
 
-void Replay::take_inside(const Event& event, const Operation& of) {
+inline void Replay::take_inside(const Event& event, const Operation& of) {
   const Ticks end = event.time + routes_->costs.memory().receive_cpu(of.amount);
-  clock(of.peer, resources_.cpu(of)) = end;
+  keep_busy(event, of, end);
   deliver(event, of, end);
 }
 
@@ -379,7 +236,10 @@ void Replay::finish_rendezvous(std::uint32_t rank, std::uint32_t operation, Tick
   const Operation& sent = ranks_[rank].operations[operation];
   if (is_eager(sent)) return;
   Ticks& cpu = clock(rank, resources_.cpu(sent));
-  cpu = std::max(cpu, now);
+  if (cpu < now) {
+    if (!is_plain_) accounts_.block(rank, now, {Activity::kSend, sent.peer, sent.amount});
+    cpu = now;
+  }
   if (!is_inside_node(rank, sent.peer)) {
     Ticks& nic = clock(rank, resources_.send_nic(sent));
     nic = std::max(nic, now);
@@ -389,7 +249,7 @@ void Replay::finish_rendezvous(std::uint32_t rank, std::uint32_t operation, Tick
 }
 
 /// One of the operations that `operation` waits for has started or finished.
-void Replay::release(std::uint32_t rank, std::uint32_t operation, Ticks at) {
+inline void Replay::release(std::uint32_t rank, std::uint32_t operation, Ticks at) {
   const RankState& state = ranks_[rank];
   if (has_several_cpus_) {
     Ticks& ready = ready_[state.unmet + operation - unmet_.data()];
@@ -398,15 +258,6 @@ void Replay::release(std::uint32_t rank, std::uint32_t operation, Ticks at) {
   if (!state.operations[operation].waits_for_others || --state.unmet[operation] == 0) {
     (rank == event_rank_ ? free_ : free_of_sender_).push_back(operation);
   }
-}
-
-/// Creates events for the freed operations: by rank, then by kind, then in the order of `release`.
-void Replay::push_free(Ticks now) {
-  if (!free_of_sender_.empty() && sender_rank_ < event_rank_) {
-    push_free_of(sender_rank_, free_of_sender_, now);
-  }
-  push_free_of(event_rank_, free_, now);
-  push_free_of(sender_rank_, free_of_sender_, now);
 }
 
 void Replay::push_free_of(std::uint32_t rank, std::vector<std::uint32_t>& free, Ticks now) {
@@ -420,7 +271,10 @@ void Replay::push_free_of(std::uint32_t rank, std::vector<std::uint32_t>& free, 
       auto event = static_cast<EventKind>(kind);
       if (kind == Kind::kSend && is_inside_node(rank, of.peer)) event = EventKind::kInsideSend;
       Ticks time = std::max(now, free_at(event, rank, of));
-      if (has_several_cpus_) time = std::max(time, ready_[state.unmet + it - unmet_.data()]);
+      if (!has_plain_clocks_) {
+        time = known_time(time, {now, created_, it, rank, event});
+        if (time == kUnknownEnd) continue;
+      }
       queue_.push({time, created_++, it, rank, event});
     }
   }
@@ -439,92 +293,40 @@ void Replay::push_first() {
 
 Result<Prediction> Replay::run() {
   push_first();
+  std::uint64_t left = kEventsBetweenCalls;
   while (!queue_.empty()) {
     Event event = queue_.pop();
     if (event.time >= kMaxTicks) return too_long();
-    if (event.kind == EventKind::kOnTheWay) {
-      go_on(event);
+    if (event.kind == EventKind::kOnTheWay || event.kind == EventKind::kCore) {
+      event.kind == EventKind::kCore ? scheduler_->wake(event.rank, event.time) : go_on(event);
     } else if (take_turn(event)) {
-      handle(event);
+      shares_cores_ ? ask_for_core(event) : handle(event);
+    }
+    if (--left > 0) continue;
+    left = kEventsBetweenCalls;
+    if (watch_.go_on && !watch_.go_on(prediction_.events)) {
+      return unexpected(Code::kUnavailable, "the replay was stopped");
     }
   }
   if (finished_ < unmet_.size()) return deadlock();
   return sum_up();
 }
 
-Result<Prediction> Replay::sum_up() {
-  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-    Ticks end = 0;
-    for (std::size_t cpu = 0; cpu < resources_.cpus(); ++cpu) {
-      end = std::max(end, clock(rank, cpu));
-    }
-    if (end >= kMaxTicks) return too_long();
-    prediction_.end_ns.push_back(costs_.to_ns(end));
-    prediction_.compute_ns.push_back(ranks_[rank].compute_ns);
-    prediction_.makespan_ns = std::max(prediction_.makespan_ns, prediction_.end_ns.back());
+namespace {
+
+/// Whether this is so on any node. 0 cores: as many as needed.
+bool has_more_ranks_than_cores(std::span<const Node> node_of_rank, std::uint32_t cores) {
+  std::vector<std::uint32_t> ranks_on;
+  if (cores == 0) return false;
+  for (const Node it : node_of_rank) {
+    ranks_on.resize(std::max<std::size_t>(ranks_on.size(), raw(it) + std::size_t{1}));
+    if (++ranks_on[raw(it)] > cores) return true;
   }
-  const std::vector<RankAndOperation> left = waiting(false);
-  prediction_.unreceived = left.size();
-  if (!left.empty()) prediction_.first_unreceived = describe(left.front());
-  return std::move(prediction_);
+  return false;
 }
 
-/// The operations that wait for their match, or the eager sends whose message does; in order.
-std::vector<Replay::RankAndOperation> Replay::waiting(bool unfinished) const {
-  std::vector<RankAndOperation> found;
-  for (const Waiting& it : matching_.all()) {
-    const bool receives = it.side == Side::kReceive;
-    const std::uint32_t rank = receives ? it.receiver : it.source;
-    const Operation& of = ranks_[rank].operations[it.operation];
-    if ((receives || !is_eager(of)) == unfinished) {
-      found.emplace_back(rank, it.operation);
-    }
-  }
-  std::ranges::sort(found);
-  return found;
-}
-
-Unexpected Replay::too_long() const {
-  return unexpected(Code::kInvalidArgument,
-                    "the predicted run is longer than " +
-                        std::to_string(kMaxTicks / costs_.ticks_per_ns() / 1'000'000'000) +
-                        " s, the maximum for parameters with this number of digits after the "
-                        "point; round the parameters, or cut the program");
-}
-
-std::string Replay::describe(const RankAndOperation& it) const {
-  const auto& [rank, operation] = it;
-  const Operation& of = ranks_[rank].operations[operation];
-  const bool sends = of.kind == Kind::kSend;
-  const auto number = [](std::uint32_t value, std::uint32_t any) {
-    return value == any ? "any" : std::to_string(value);
-  };
-  return "rank " + std::to_string(rank) + ", operation " + std::to_string(operation + 1) +
-         (sends ? ": send of " : ": receive of ") + std::to_string(of.amount) + " bytes " +
-         (sends ? "to rank " : "from rank ") + number(of.peer, kAnySource) + ", tag " +
-         number(of.tag, kAnyTag);
-}
-
-Unexpected Replay::deadlock() const {
-  const std::vector<RankAndOperation> stuck = waiting(true);
-  std::string named;
-  for (std::size_t i = 0; i < std::min(stuck.size(), kMaxNamed); ++i) {
-    const auto& [rank, operation] = stuck[i];
-    const bool sends = ranks_[rank].operations[operation].kind == Kind::kSend;
-    named += (i == 0 ? "" : "; ") + describe(stuck[i]) +
-             (sends ? " (no receive matches)" : " (no message matches)");
-  }
-  if (stuck.size() > kMaxNamed) {
-    named += "; and " + std::to_string(stuck.size() - kMaxNamed) + " more";
-  }
-  return unexpected(Code::kInvalidArgument,
-                    "ranks wait forever: " + named +
-                        ". Each receive needs a send of its source with its tag, and each send of "
-                        "more than eager_bytes needs a receive");
-}
-
-Result<Prediction> replay_on(const Program& program, const LogGpsCosts& costs,
-                             const Routes* routes) {
+Result<Prediction> replay_on(const Program& program, const LogGpsCosts& costs, const Routes* routes,
+                             const ReplayWatch& watch) {
   const Resources resources(program);
   const std::size_t per_rank = resources.pairs() + resources.clocks();
   if (program.ranks.size() > kMaxRanks || program.ranks.size() * per_rank > kMaxResources) {
@@ -535,20 +337,29 @@ Result<Prediction> replay_on(const Program& program, const LogGpsCosts& costs,
             " combinations of CPU and NIC numbers, too many for one replay; use fewer "
             "CPU and NIC numbers");
   }
-  return Replay(program, costs, routes, resources).run();
+  if (routes != nullptr && routes->shares_cores && resources.cpus() > 1) {
+    return unexpected(Code::kInvalidArgument,
+                      "the program has several CPU numbers, which is not possible on nodes with "
+                      "more ranks than cores; raise node.cores, or use one CPU number");
+  }
+  if (watch.timeline != nullptr) watch.timeline->begin(costs.ticks_per_ns());
+  return Replay(program, costs, routes, resources, watch).run();
 }
 
 }  // namespace
 
-Result<Prediction> replay(const Program& program, const LogGps& parameters) {
-  return replay_on(program, LogGpsCosts(parameters), nullptr);
+Result<Prediction> replay(const Program& program, const LogGps& parameters,
+                          const ReplayWatch& watch) {
+  return replay_on(program, LogGpsCosts(parameters), nullptr, watch);
 }
 
 Result<Prediction> replay(const Program& program, const FabricCosts& costs,
-                          std::span<const Node> node_of_rank, Network& network) {
+                          std::span<const Node> node_of_rank, Network& network,
+                          const NodeCores& cores, const ReplayWatch& watch) {
   CHECK(node_of_rank.size() == program.ranks.size());
-  const Routes routes{costs, node_of_rank, network};
-  return replay_on(program, costs.ends(), &routes);
+  const Routes routes{costs, node_of_rank, network, cores,
+                      has_more_ranks_than_cores(node_of_rank, cores.cores)};
+  return replay_on(program, costs.ends(), &routes, watch);
 }
 
 }  // namespace xylem::predict

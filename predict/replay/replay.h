@@ -11,18 +11,28 @@
 // - Computing starts when the processor is free. It keeps the processor busy.
 // - A send starts when processor and send NIC are free, and occupies both (network/loggps.h). Its
 //   message arrives o + L later. An eager send has finished when it has occupied the processor: one
-//   of at most S bytes, or a buffered one. A synchronous one never is. A rendezvous finishes at the moment of its match. Then the sender's processor and send NIC are
-//   not free before that moment. The acknowledgement takes no time.
+//   of at most S bytes, or a buffered one. A synchronous one never is. A rendezvous finishes at the
+//   moment of its match. Then the sender's processor and send NIC are not free before that moment.
+//   The acknowledgement takes no time.
 // - A message is taken when the receiver's processor and receive NIC are free, and occupies both,
 //   whether a receive is posted or not. It uses the CPU and NIC numbers of its send.
 // - A receive is posted at its processor's clock. It matches the earliest message that was taken,
 //   by source and tag; a message matches the earliest posted receive. A receive that matches has
 //   finished when its message has occupied the processor. Sizes of receives do not count.
 //
+// The time of a rank is the sum of T_run, T_IO and T_ready, see timeline.h. With more ranks than
+// cores on a node, computing and the ends of messages need a core, see node/scheduler.h:
+// - Computing, the o of a send and its bytes, and the taking of a message ask for a core when they
+//   would start above, and start when the rank has one. Computing may be interrupted.
+// - A message is taken by its rank, not by the system. So it waits for a core of the receiver's
+//   node, also if no receive is posted.
+// - A receive is posted, and an operation that takes no time happens, without a core.
+//
 // An operation never starts before an operation that it requires has finished, on whichever
 // processor. docs/decisions/0040-loggps-as-loggopsim.md says where LogGOPSim differs.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,18 +41,20 @@
 #include "predict/network/fabric.h"
 #include "predict/network/loggps.h"
 #include "predict/network/network.h"
+#include "predict/replay/timeline.h"
 #include "predict/trace/program.h"
 
 namespace xylem::predict {
 
-/// When the ranks of a program end.
+/// When the ranks of a program end, and what they did until then. The times of a rank add up:
+/// end = run + io + ready. timeline.h says what they mean, and how they are rounded.
 struct Prediction {
   /// The latest clock of all processors, rounded to the nearest nanosecond.
   std::uint64_t makespan_ns = 0;
   /// For each rank the latest clock of its processors.
   std::vector<std::uint64_t> end_ns;
-  /// For each rank the sum of its computing.
-  std::vector<std::uint64_t> compute_ns;
+  /// For each rank T_run, T_IO and T_ready. T_ready is 0 if no node has more ranks than cores.
+  std::vector<std::uint64_t> run_ns, io_ns, ready_ns;
   std::uint64_t messages = 0;
   std::uint64_t events = 0;  ///< Operations and messages.
   /// Eager messages that no rank received. They stop nobody, but the program is suspicious.
@@ -53,13 +65,32 @@ struct Prediction {
   bool operator==(const Prediction&) const = default;
 };
 
+/// What is told while a replay runs. It does not change the result.
+struct ReplayWatch {
+  /// May be null. After a failure it has a part of the timelines.
+  TimelineSink* timeline = nullptr;
+  /// May be empty. Called now and then with the number of events so far, as in
+  /// Prediction::events; many times a second. If it returns false, the replay fails with
+  /// kUnavailable.
+  std::function<bool(std::uint64_t events)> go_on{};
+};
+
+/// The cores of each node.
+struct NodeCores {
+  std::uint32_t cores = 0;     ///< 0: as many as needed.
+  std::uint64_t slice_ns = 0;  ///< Of the round robin. Above 0 if a node has more ranks than cores.
+
+  bool operator==(const NodeCores&) const = default;
+};
+
 /// Replays `program`. Needs about 10 bytes for each operation, besides the program, and about 200
 /// for each rank and for each message under way.
 ///
 /// Fails with kInvalidArgument if ranks wait forever, and names up to five of them with the
 /// operation in which each waits. Also fails if a clock reaches kMaxTicks, with more than kMaxRanks
 /// ranks, and if many ranks use many CPU and NIC numbers (more than 2^26 clocks and combinations).
-Result<Prediction> replay(const Program& program, const LogGps& parameters);
+Result<Prediction> replay(const Program& program, const LogGps& parameters,
+                          const ReplayWatch& watch = {});
 
 /// The same with another network. Rank r is on node node_of_rank[r]. There is one entry for each
 /// rank.
@@ -71,7 +102,11 @@ Result<Prediction> replay(const Program& program, const LogGps& parameters);
 /// times the larger of O and the memory's time per byte.
 ///
 /// `network` is new. Its traffic is that of this replay afterwards.
+///
+/// Also fails with kInvalidArgument if a node has more ranks than cores, and the program has
+/// several CPU numbers. Ranks with a core each have the same result as without `cores`.
 Result<Prediction> replay(const Program& program, const FabricCosts& costs,
-                          std::span<const Node> node_of_rank, Network& network);
+                          std::span<const Node> node_of_rank, Network& network,
+                          const NodeCores& cores = {}, const ReplayWatch& watch = {});
 
 }  // namespace xylem::predict

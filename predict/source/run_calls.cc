@@ -212,10 +212,8 @@ Result<void> RunCalls::begin_call(Thread& thread, const wire::Event& event,
   constexpr std::uint64_t kOfCall = 3;
   if (shared_.operations_left < kOfCall) return too_many();
   shared_.operations_left -= kOfCall;
-  const Nanos ns = computed(thread, event, use);
-  if (ns > 0) {
-    sequence_.run({.amount = static_cast<std::uint64_t>(ns), .kind = Kind::kCompute});
-  }
+  const auto ns = scale_.next(static_cast<std::uint64_t>(computed(thread, event, use)));
+  if (ns > 0) sequence_.run({.amount = ns, .kind = Kind::kCompute});
   thread.before_call = sequence_.strand();
   thread.call_begin = event.begin_ns;
   thread.call_end = thread.last_end = event.end_ns;

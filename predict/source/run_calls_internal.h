@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "predict/collectives/choice.h"
 #include "predict/source/run_collectives_internal.h"
+#include "predict/trace/processor_ratio.h"
 #include "predict/trace/program.h"
 #include "predict/trace/sequence.h"
 #include "wire/chunk.h"
@@ -86,11 +87,16 @@ class RunCalls {
     RunCollectives& collectives;
     TagNumbers& tags;
     const CollectiveModel& model;
+    std::uint64_t processor_ratio = kSameProcessor;
     /// How many operations all ranks together may still have. A damaged file may ask for many.
     std::uint64_t& operations_left;
   };
   RunCalls(std::uint32_t rank, const Shared& shared, const RecordCosts& costs, ProcessorWaits waits)
-      : rank_(rank), shared_(shared), costs_(costs), waits_(std::move(waits)) {}
+      : rank_(rank),
+        shared_(shared),
+        costs_(costs),
+        waits_(std::move(waits)),
+        scale_(shared.processor_ratio) {}
 
   /// The next event of the process, in the order of the begins of calls. `name` is that of the
   /// function, and stays valid. Fails with kInvalidArgument and names rank and function if the
@@ -160,6 +166,7 @@ class RunCalls {
   const Shared shared_;
   const RecordCosts costs_;
   ProcessorWaits waits_;
+  ComputingScale scale_;
   Sequence sequence_;
   std::vector<Thread> threads_;
   std::uint32_t current_ = 0, first_ = 0;

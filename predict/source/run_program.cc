@@ -274,8 +274,9 @@ Result<SourceProgram> read_run(storage::RunFile& run, const RunOptions& options)
 
   TagNumbers tags;
   std::uint64_t operations_left = kMaxOperationsOfRun;
-  const RunCalls::Shared shared{world->ranks, *collectives, tags, options.collectives,
-                                operations_left};
+  const RunCalls::Shared shared{
+      world->ranks,   *collectives, tags, options.collectives, options.processor_ratio,
+      operations_left};
   std::vector<RunCalls> ranks;
   for (std::uint32_t i = 0; i < world->ranks; ++i) {
     const auto cost = costs.find(i);

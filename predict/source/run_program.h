@@ -36,6 +36,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "predict/collectives/choice.h"
+#include "predict/trace/processor_ratio.h"
 #include "predict/trace/program.h"
 #include "storage/read/query.h"
 
@@ -51,6 +52,8 @@ struct RunOptions {
   /// Which MPI_COMM_WORLD. May be left out if the run has only one.
   std::optional<WorldId> world{};
   CollectiveModel collectives{};
+  /// How much faster the target's core is than that of the run (trace/processor_ratio.h).
+  std::uint64_t processor_ratio = kSameProcessor;
 };
 
 /// A program, and what its maker had to assume.

@@ -67,7 +67,7 @@ Result<SourceProgram> read_program(const std::string& path, const SourceOptions&
   if (is_run(path)) {
     auto run = storage::RunFile::open(path);
     if (!run) return unexpected(run.error());
-    return read_run(**run, {options.world, options.ti.collectives});
+    return read_run(**run, {options.world, options.ti.collectives, options.processor_ratio});
   }
   if (options.world) {
     return unexpected(Code::kInvalidArgument,
@@ -75,9 +75,10 @@ Result<SourceProgram> read_program(const std::string& path, const SourceOptions&
   }
   const auto text = read(path, "program");
   if (!text) return unexpected(text.error());
-  auto program =
-      path.ends_with(".goal") ? parse_goal(*text, path) : read_trace(*text, path, options.ti);
+  const bool is_goal = path.ends_with(".goal");
+  auto program = is_goal ? parse_goal(*text, path) : read_trace(*text, path, options.ti);
   if (!program) return unexpected(std::move(program.error()));
+  if (is_goal) program = scale_computing(*std::move(program), options.processor_ratio);
   return SourceProgram{*std::move(program), {}};
 }
 

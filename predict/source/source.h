@@ -8,12 +8,17 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "predict/source/run_program.h"
+#include "predict/trace/processor_ratio.h"
 #include "predict/trace/ti_trace.h"
 
 namespace xylem::predict {
 
 struct SourceOptions {
   TiOptions ti{};  ///< Its collectives are those of runs too.
+  /// How much faster the target's core is than the one on which the program was recorded
+  /// (trace/processor_ratio.h). Only for computing in nanoseconds: of runs, and of GOAL. Computing
+  /// in flops gets the target's time from `ti`.
+  std::uint64_t processor_ratio = kSameProcessor;
   /// Which MPI_COMM_WORLD of a run. Only for runs.
   std::optional<WorldId> world{};
 };

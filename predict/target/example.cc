@@ -22,8 +22,11 @@ header_share = 0.01             # share of a message that a switch needs before 
 
 [node]
 # count = 16                    # nodes that ranks may use. If left out: all of the topology
-cores = 4                       # maximum number of ranks on a node. 1 if left out
-memory_latency_ns = 250         # between two ranks of a node. Needed if cores is above 1
+cores = 4                       # 1 if left out
+# processes = 8                 # maximum number of ranks on a node. If left out: as many as cores
+# slice_ns = 4000000            # time slice of the round robin. Needed if processes is above cores
+# processor_ratio = 1.5         # speed of a core, relative to that on which the program was recorded
+memory_latency_ns = 250         # between two ranks of a node. Needed if there may be several
 memory_per_byte_ns = 0.1        # the same
 flops_per_ns = 4                # speed of a core, for time-independent traces. 1 if left out
 

@@ -52,6 +52,11 @@ std::uint64_t nodes_of(const LoadedTarget& of) {
   return of.topology ? of.topology->nodes() : 0;
 }
 
+/// The key that says how many ranks a node may have.
+std::string key_of_room(const Target& target) {
+  return target.processes > 0 ? "node.processes" : "node.cores";
+}
+
 Result<std::vector<Node>> place_by_file(const LoadedTarget& on, std::size_t ranks) {
   const Mapping& mapping = on.mapping;
   if (mapping.nodes.size() < ranks) {
@@ -72,9 +77,10 @@ Result<std::vector<Node>> place_by_file(const LoadedTarget& on, std::size_t rank
                    " nodes, numbered from 0; use one of these");
     }
     ranks_on.resize(std::max<std::size_t>(ranks_on.size(), node + 1));
-    if (++ranks_on[node] > on.target.cores) {
-      return wrong(which + "which has more ranks than its " + std::to_string(on.target.cores) +
-                   " cores; use another node, or raise node.cores");
+    if (++ranks_on[node] > on.target.max_ranks()) {
+      return wrong(which + "which has more than " + std::to_string(on.target.max_ranks()) +
+                   " ranks, the maximum of a node; use another node, or raise " +
+                   key_of_room(on.target));
     }
   }
   return nodes;
@@ -131,16 +137,18 @@ Result<std::vector<Node>> place_ranks(const LoadedTarget& target, std::size_t ra
   const Target& on = target.target;
   if (on.mapping == MappingKind::kFile) return place_by_file(target, ranks);
   const std::uint64_t nodes = nodes_of(target);
-  if (nodes > 0 && ranks > saturating_multiply<std::uint64_t>(nodes, on.cores)) {
-    return wrong(target.path + ": has room for " + std::to_string(nodes * on.cores) + " ranks (" +
-                 std::to_string(nodes) + " nodes, node.cores = " + std::to_string(on.cores) +
-                 "), but " + std::to_string(ranks) + " are needed; raise one of both");
+  const std::uint32_t room = on.max_ranks();
+  if (nodes > 0 && ranks > saturating_multiply<std::uint64_t>(nodes, room)) {
+    return wrong(target.path + ": has room for " + std::to_string(nodes * room) + " ranks (" +
+                 std::to_string(nodes) + " nodes, " + key_of_room(on) + " = " +
+                 std::to_string(room) + "), but " + std::to_string(ranks) +
+                 " are needed; raise one of both");
   }
   std::vector<Node> placed;
-  if (!target.topology && on.cores == 1) return placed;
+  if (!target.topology && room == 1) return placed;
   placed.reserve(ranks);
   for (std::uint64_t rank = 0; rank < ranks; ++rank) {
-    const std::uint64_t node = on.mapping == MappingKind::kCyclic ? rank % nodes : rank / on.cores;
+    const std::uint64_t node = on.mapping == MappingKind::kCyclic ? rank % nodes : rank / room;
     placed.push_back(Node{static_cast<std::uint32_t>(node)});
   }
   return placed;

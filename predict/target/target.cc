@@ -27,8 +27,9 @@ enum class Need : std::uint8_t {
   kAlways,
   kMayBe,
   kWithTopology,      ///< Must be there with a topology, and must not without.
-  kWithSeveralCores,  ///< Must be there if a node has several cores, and must not without nodes.
-  kOfKind,            ///< Depends on topology.kind or mapping.kind.
+  kWithSeveralRanks,  ///< Must be there if a node has several ranks, and must not without nodes.
+  kWithSharedCores,  ///< Must be there if a node has more ranks than cores, and must not otherwise.
+  kOfKind,           ///< Depends on topology.kind or mapping.kind.
 };
 
 struct Key {
@@ -71,6 +72,17 @@ std::string store_bandwidth(const std::string& value, Target& target) {
   return "";
 }
 
+std::string store_ratio(const std::string& value, Target& target) {
+  const auto read = parse_nanoseconds(value);
+  if (!read || raw(*read) == 0 || raw(*read) > kOne * kOne) {
+    return not_possible(value,
+                        "a decimal number from 0.000001 to 1000000 such as 1.5, with at most six "
+                        "digits after the point");
+  }
+  target.processor_ratio = raw(*read);
+  return "";
+}
+
 std::string store_share(const std::string& value, Target& target) {
   const auto read = parse_nanoseconds(value);
   if (!read || raw(*read) > kOne) {
@@ -93,6 +105,14 @@ std::string store_eager_bytes(const std::string& value, Target& target) {
   return read_number(value, target.network.eager_bytes)
              ? ""
              : quoted(value) + " is not a number of bytes; write a whole number such as 65535";
+}
+
+std::string store_slice(const std::string& value, Target& target) {
+  return read_number(value, target.slice_ns) && target.slice_ns > 0 &&
+                 target.slice_ns <= raw(kMaxParameter) / kOne
+             ? ""
+             : not_possible(
+                   value, "a whole number of nanoseconds from 1 to 1000000000000 such as 4000000");
 }
 
 std::string store_sizes(const std::string& value, Target& target) {
@@ -153,11 +173,15 @@ constexpr std::array kKeys = {
     Key{"network.bandwidth_bytes_per_ns", Need::kWithTopology, store_bandwidth},
     Key{"network.header_share", Need::kWithTopology, store_share},
     Key{"node.flops_per_ns", Need::kMayBe, store_flops},
+    Key{"node.processor_ratio", Need::kMayBe, store_ratio},
     Key{"node.count", Need::kMayBe, [](Value it, Target& to) { return store_count(it, to.nodes); }},
     Key{"node.cores", Need::kMayBe, [](Value it, Target& to) { return store_count(it, to.cores); }},
-    Key{"node.memory_latency_ns", Need::kWithSeveralCores,
+    Key{"node.processes", Need::kMayBe,
+        [](Value it, Target& to) { return store_count(it, to.processes); }},
+    Key{"node.slice_ns", Need::kWithSharedCores, store_slice},
+    Key{"node.memory_latency_ns", Need::kWithSeveralRanks,
         [](Value it, Target& to) { return store_time(it, to.memory.latency); }},
-    Key{"node.memory_per_byte_ns", Need::kWithSeveralCores,
+    Key{"node.memory_per_byte_ns", Need::kWithSeveralRanks,
         [](Value it, Target& to) { return store_time(it, to.memory.per_byte); }},
     Key{"mapping.kind", Need::kMayBe, store_mapping},
     Key{"mapping.file", Need::kOfKind,
@@ -283,12 +307,18 @@ class TargetReader {
         return has_topology()
                    ? need(name, ", and there is a topology")
                    : must_not(name, "without a topology; add the section [topology], or remove it");
-      case Need::kWithSeveralCores:
-        if (target_.cores > 1) return need(name, ", and nodes have several cores");
+      case Need::kWithSeveralRanks:
+        if (target_.max_ranks() > 1) return need(name, ", and nodes have several ranks");
         return has_nodes() ? Result<void>()
                            : must_not(name,
-                                      "without a topology and with one core for each node; raise "
+                                      "without a topology and with one rank on each node; raise "
                                       "node.cores, or remove it");
+      case Need::kWithSharedCores:
+        return target_.max_ranks() > target_.cores
+                   ? need(name, ", and node.processes is above node.cores")
+                   : must_not(name,
+                              "unless node.processes is above node.cores; raise node.processes, or "
+                              "remove it");
       case Need::kOfKind:
         return name == "mapping.file" ? check_mapping() : check_topology_key(name);
       case Need::kMayBe:

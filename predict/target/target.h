@@ -54,7 +54,7 @@ struct TopologyOptions {
   bool operator==(const TopologyOptions&) const = default;
 };
 
-/// Which ranks are on which node. A node has at most as many ranks as cores.
+/// Which ranks are on which node. A node has at most Target::max_ranks() ranks.
 enum class MappingKind : std::uint8_t {
   kBlock,   ///< The first ranks fill node 0, the next ones node 1, and so on.
   kCyclic,  ///< Rank r is on node r mod the number of nodes.
@@ -67,14 +67,21 @@ struct Target {
   LogGps network;
   /// Floating-point operations that a processor makes in a nanosecond. Above 0.
   double flops_per_ns = 1;
-  std::uint32_t nodes = 0;  ///< 0: all of the topology; without a topology, as many as needed.
-  std::uint32_t cores = 1;  ///< Of a node.
+  /// Speed of a core in millionths of that on which programs in ns were recorded. Above 0.
+  std::uint64_t processor_ratio = 1'000'000;
+  std::uint32_t nodes = 0;      ///< 0: all of the topology; without a topology, as many as needed.
+  std::uint32_t cores = 1;      ///< Of a node.
+  std::uint32_t processes = 0;  ///< Maximum number of ranks on a node. 0: as many as cores.
+  /// Time slice of the round robin. Above 0 if a node may have more ranks than cores.
+  std::uint64_t slice_ns = 0;
   MemoryPath memory;
   TopologyOptions topology;
   Fabric fabric;
   MappingKind mapping = MappingKind::kBlock;
   std::string mapping_file;  ///< For kFile. Relative to the target's folder.
   CollectiveModel collectives;
+
+  std::uint32_t max_ranks() const { return processes > 0 ? processes : cores; }
 
   bool operator==(const Target&) const = default;
 };
@@ -113,10 +120,10 @@ Result<LoadedTarget> load_target(const std::string& path);
 /// than numbers below kMaxChannels.
 Result<Mapping> parse_mapping(std::string_view text, std::string_view name);
 
-/// The nodes of `ranks` ranks. Empty if the target has neither a topology nor several cores: then
-/// each rank has a node of its own. Fails with kInvalidArgument if the target has too few nodes or
-/// cores, and if a mapping from a file has too few ranks, a node that does not exist, or too many
-/// ranks on a node. Messages begin with the file, and with the line if one is wrong.
+/// The nodes of `ranks` ranks. Empty if the target has no topology, and one rank on each node.
+/// Fails with kInvalidArgument if the target has too few nodes or room for too few ranks, and if a
+/// mapping from a file has too few ranks, a node that does not exist, or too many ranks on a node.
+/// Messages begin with the file, and with the line if one is wrong.
 Result<std::vector<Node>> place_ranks(const LoadedTarget& target, std::size_t ranks);
 
 }  // namespace xylem::predict

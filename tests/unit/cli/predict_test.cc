@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -95,9 +96,9 @@ TEST_F(Predict, ARingStep) {
   EXPECT_EQ(err_, "");
   EXPECT_EQ(out_,
             "makespan 54.6 us (54,646 ns): 2 ranks, 2 messages, model loggps\n"
-            "  rank      end  computing  messages and waiting\n"
-            "     0  54.6 us       0 ns               54.6 us\n"
-            "     1  54.6 us       0 ns               54.6 us\n");
+            "  rank      end      run  messages and I/O  ready\n"
+            "     0  54.6 us  52.1 us           2.50 us   0 ns\n"
+            "     1  54.6 us  52.1 us           2.50 us   0 ns\n");
 }
 
 TEST_F(Predict, AsJson) {
@@ -109,8 +110,8 @@ TEST_F(Predict, AsJson) {
   EXPECT_EQ(
       boost::json::serialize(answer),
       "{\"version\":1,\"view\":\"predict\",\"model\":\"loggps\",\"makespan_ns\":54646,\"events\":6,"
-      "\"messages\":2,\"unreceived\":0,\"ranks\":[{\"rank\":0,\"end_ns\":54646,\"run_ns\":0,"
-      "\"io_ns\":54646,\"ready_ns\":0},{\"rank\":1,\"end_ns\":54646,\"run_ns\":0,\"io_ns\":54646,"
+      "\"messages\":2,\"unreceived\":0,\"ranks\":[{\"rank\":0,\"end_ns\":54646,\"run_ns\":52146,"
+      "\"io_ns\":2500,\"ready_ns\":0},{\"rank\":1,\"end_ns\":54646,\"run_ns\":52146,\"io_ns\":2500,"
       "\"ready_ns\":0}],\"channels\":[]}");
 }
 
@@ -124,7 +125,7 @@ TEST_F(Predict, ShowsTheRanksThatEndLast) {
   EXPECT_THAT(out_, HasSubstr("\n    12  112 ns"));
   EXPECT_THAT(
       out_,
-      HasSubstr("\n    39  119 ns     119 ns                  0 ns\n  These ranks end last. --json "
+      HasSubstr("\n    39  119 ns  119 ns              0 ns   0 ns\n  These ranks end last. --json "
                 "has all.\n"));
   EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 1 + 1 + 16 + 1);
 }
@@ -152,7 +153,7 @@ TEST_F(Predict, RefusesWithOneSentence) {
   write("run.db", std::string("SQLite format 3\0", 16));
   EXPECT_EQ(predict("run.db"), kExitFailure);
   EXPECT_THAT(
-      err_, HasSubstr("xylem predict: run.db: is the file of a run, which cannot be replayed yet"));
+      err_, HasSubstr("xylem predict: run.db: it is not a SQLite database"));
   EXPECT_EQ(predict("nothing.goal"), kExitFailure);
   EXPECT_THAT(err_, HasSubstr("xylem predict: nothing.goal: "));
   write("t.toml", "[network]\nlatency = 5\n");
@@ -183,9 +184,9 @@ TEST_F(Predict, ShowsTheChannelsOfATopology) {
   // 1500 + 2 (100 + 20) + 999 * 6 + 1500 + 494; the channel needs 2000, less than the NIC.
   EXPECT_EQ(out_,
             "makespan 9.73 us (9,728 ns): 2 ranks, 1 message, model channels\n"
-            "  rank      end  computing  messages and waiting\n"
-            "     0  1.50 us       0 ns               1.50 us\n"
-            "     1  9.73 us     494 ns               9.23 us\n"
+            "  rank      end      run  messages and I/O  ready\n"
+            "     0  1.50 us  1.50 us              0 ns   0 ns\n"
+            "     1  9.73 us  7.99 us           1.74 us   0 ns\n"
             "  channel            busy    load  messages   bytes\n"
             "  node 0 > left   2.00 us  20.6 %         1  1000 B\n"
             "  right > node 2  2.00 us  20.6 %         1  1000 B\n"
@@ -449,6 +450,66 @@ TEST_F(Predict, SaysWhichOptionsDoNotGoTogether) {
   std::ostringstream out, err;
   EXPECT_EQ(run_predict(both, out, err), kExitUsage);
   EXPECT_EQ(err.str(), "xylem predict: there is a SOURCE and --synthesise; give one of them\n");
+}
+
+TEST_F(Predict, WritesTimelines) {
+  write("t.toml",
+        "[network]\nlatency_ns = 100.5\noverhead_ns = 10\ngap_ns = 0\ngap_per_byte_ns = 0\n"
+        "overhead_per_byte_ns = 0\neager_bytes = 100\n[node]\ncores = 1\nprocesses = 2\n"
+        "slice_ns = 50\nmemory_latency_ns = 20\nmemory_per_byte_ns = 0\n");
+  write("three.goal",
+        "num_ranks 3\nrank 0 {\na: calc 60\nb: send 8b to 2\nb requires a\n}\n"
+        "rank 1 { calc 30 }\nrank 2 { recv 8b from 0 }\n");
+  options_.timeline = (folder_ / "timeline.csv").string();
+  EXPECT_EQ(predict("three.goal", true), kExitSuccess) << err_;
+  std::ifstream stream(options_.timeline);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  EXPECT_EQ(text,
+            "rank,begin_ns,end_ns,state,what,peer,bytes\n"
+            "0,0,50,run,compute,,\n"
+            "1,0,50,ready,compute,,\n"
+            "1,50,80,run,compute,,\n"
+            "0,50,80,ready,compute,,\n"
+            "0,80,90,run,compute,,\n"
+            "0,90,100,run,send,2,8\n"
+            "2,0,200.5,io,receive,0,8\n"
+            "2,200.5,210.5,run,receive,0,8\n");
+  EXPECT_THAT(out_, HasSubstr("{\"rank\":0,\"end_ns\":100,\"run_ns\":70,\"io_ns\":0,"
+                              "\"ready_ns\":30}"));
+}
+
+TEST_F(Predict, WritesNoTimelineOfAFailedReplay) {
+  options_.timeline = (folder_ / "timeline.csv").string();
+  write("stuck.goal", "num_ranks 1\nrank 0 {\na: calc 5\nb: recv 8b from 0\nb requires a\n}\n");
+  EXPECT_EQ(predict("stuck.goal"), kExitFailure);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 2) << "the target and the program";
+  options_.timeline = (folder_ / "nowhere" / "timeline.csv").string();
+  write("ring.goal", kRing);
+  EXPECT_EQ(predict("ring.goal"), kExitFailure);
+  EXPECT_THAT(err_, HasSubstr("xylem predict: nowhere/timeline.csv: "));
+}
+
+TEST_F(Predict, StopsAtASignalAndLeavesNoFile) {
+  options_.timeline = (folder_ / "timeline.csv").string();
+  std::string text = "num_ranks 1\nrank 0 {\n";
+  for (int i = 0; i < 100'000; ++i) text += "calc 1\n";
+  write("long.goal", text + "}\n");
+  sigset_t held, before;
+  ::sigemptyset(&held);
+  ::sigaddset(&held, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &held, &before);
+  ::raise(SIGTERM);  // The replay finds it.
+  EXPECT_EQ(predict("long.goal"), kExitSignal + SIGTERM);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_EQ(out_, "");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 2) << "the target and the program";
+}
+
+TEST_F(Predict, ScalesRecordedComputingByTheRatioOfProcessors) {
+  write("work.goal", "num_ranks 1\nrank 0 { calc 1000 }\n");
+  write("t.toml", std::string(kTarget) + "[node]\nprocessor_ratio = 2.5\n");
+  EXPECT_EQ(predict("work.goal"), kExitSuccess) << err_;
+  EXPECT_THAT(out_, HasSubstr("makespan 400 ns (400 ns)"));
 }
 
 /// The lines of docs/predict.md between `from` and `to`.

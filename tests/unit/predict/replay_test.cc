@@ -40,7 +40,7 @@ TEST(Replay, ComputesInARow) {
   const auto prediction = predicted(of({chain({compute(5), compute(7)}), chain({compute(3)})}),
                                     network(100, 10, 10, 1, 1, 1));
   EXPECT_EQ(prediction.end_ns, (Ends{12, 3}));
-  EXPECT_EQ(prediction.compute_ns, (Ends{12, 3}));
+  EXPECT_EQ(prediction.run_ns, (Ends{12, 3}));
   EXPECT_EQ(prediction.makespan_ns, 12u);
   EXPECT_EQ(prediction.events, 3u);
   EXPECT_EQ(prediction.messages, 0u);

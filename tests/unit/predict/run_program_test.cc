@@ -240,7 +240,7 @@ TEST_F(RunProgramTest, IsReadByItsContentWhateverItsName) {
   const auto made = read_program(path_);
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(count_operations(made->program), 6u);
-  const auto refused = read_program("/dev/null", {{}, WorldId{1}});
+  const auto refused = read_program("/dev/null", {.world = WorldId{1}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
             "/dev/null: only the file of a run has worlds; leave out --world");

@@ -228,8 +228,8 @@ TEST(Target, RefusesWhatIsMissingOrHasNoEffectOrIsNotPossible) {
            "t.toml:9: topology.kind is missing, and there is a topology; add it to the section "
            "[topology]"},
           {network + "[node]\nmemory_per_byte_ns = 1\n",
-           "t.toml:9: node.memory_per_byte_ns has no effect without a topology and with one core "
-           "for each node; raise node.cores, or remove it"},
+           "t.toml:9: node.memory_per_byte_ns has no effect without a topology and with one rank "
+           "on each node; raise node.cores, or remove it"},
           {fabric,
            "t.toml:8: network.switch_ns has no effect without a topology; add the section "
            "[topology], or remove it"},
@@ -258,8 +258,23 @@ TEST(Target, RefusesWhatIsMissingOrHasNoEffectOrIsNotPossible) {
            "t.toml:8: network.bandwidth_bytes_per_ns: '0' is not possible; write a decimal number "
            "from 0.000001 to 1000000 such as 2.5, with at most six digits after the point"},
           {network + "[node]\ncores = 2\n",
-           "t.toml:9: node.memory_latency_ns is missing, and nodes have several cores; add it to "
+           "t.toml:9: node.memory_latency_ns is missing, and nodes have several ranks; add it to "
            "the section [node]"},
+          {network + "[node]\nprocesses = 2\nmemory_latency_ns = 1\nmemory_per_byte_ns = 1\n",
+           "t.toml:9: node.slice_ns is missing, and node.processes is above node.cores; add it to "
+           "the section [node]"},
+          {network + "[node]\nslice_ns = 100\n",
+           "t.toml:9: node.slice_ns has no effect unless node.processes is above node.cores; raise "
+           "node.processes, or remove it"},
+          {network + "[node]\nprocesses = 0\n",
+           "t.toml:9: node.processes: '0' is not possible; write a whole number above 0 such as 4"},
+          {network + "[node]\nprocesses = 2\nslice_ns = 0\n",
+           "t.toml:10: node.slice_ns: '0' is not possible; write a whole number of nanoseconds "
+           "from "
+           "1 to 1000000000000 such as 4000000"},
+          {network + "[node]\nprocessor_ratio = 0\n",
+           "t.toml:9: node.processor_ratio: '0' is not possible; write a decimal number from "
+           "0.000001 to 1000000 such as 1.5, with at most six digits after the point"},
           {network + "[mapping]\nkind = \"random\"\n",
            "t.toml:9: mapping.kind: 'random' is not a kind of mapping; write one of block, "
            "cyclic, file"},
@@ -361,6 +376,33 @@ TEST(Mapping, MovesThePrediction) {
   EXPECT_LT(makespan(cyclic + four + "count = 1\n" + kCrossbar), apart) << "node.count";
 }
 
+// H38, H5. More processes on a node wait for its cores; a shorter slice changes in which order.
+TEST(Mapping, PutsMoreRanksThanCoresOnANode) {
+  const Program program{{testing::chain({testing::compute(100)}),
+                         testing::chain({testing::compute(300)}),
+                         testing::chain({testing::compute(200)})}};
+  const auto ends = [&](const std::string& node) {
+    const LoadedTarget target =
+        loaded("[node]\nmemory_latency_ns = 1\nmemory_per_byte_ns = 1\n" + node);
+    const auto nodes = place_ranks(target, program.ranks.size());
+    EXPECT_TRUE(nodes);
+    Machine machine;
+    machine.ends = target.target.network;
+    machine.memory = target.target.memory;
+    machine.node_of_rank = *nodes;
+    machine.cores = {target.target.cores, target.target.slice_ns};
+    const auto result = replay_on(program, machine, Model::kLogGps);
+    EXPECT_TRUE(result);
+    return result->prediction.end_ns;
+  };
+  EXPECT_EQ(ends("cores = 3\n"), (std::vector<std::uint64_t>{100, 300, 200}));
+  EXPECT_EQ(ends("processes = 3\nslice_ns = 1000\n"), (std::vector<std::uint64_t>{100, 400, 600}));
+  EXPECT_EQ(ends("processes = 3\nslice_ns = 100\n"), (std::vector<std::uint64_t>{100, 600, 500}));
+  EXPECT_EQ(ends("processes = 3\nslice_ns = 100\ncores = 2\n"),
+            (std::vector<std::uint64_t>{100, 300, 300}));
+  EXPECT_EQ(ends("processes = 2\nslice_ns = 1000\n"), (std::vector<std::uint64_t>{100, 400, 200}));
+}
+
 TEST(Mapping, RefusesTooManyRanks) {
   const std::string file = "[mapping]\nkind = \"file\"\nfile = \"m\"\n";
   const std::string fabric = kFabric;
@@ -382,8 +424,8 @@ TEST(Mapping, RefusesTooManyRanks) {
       "these");
   EXPECT_EQ(
       refused(loaded(kTwoCores + file, "1 1\n\n1\n"), 3),
-      "maps/m:3: rank 2 is on node 1, which has more ranks than its 2 cores; use another node, or "
-      "raise node.cores");
+      "maps/m:3: rank 2 is on node 1, which has more than 2 ranks, the maximum of a node; use "
+      "another node, or raise node.cores");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/saturating.h"
 #include "predict/network/channels.h"
+#include "predict/replay/files.h"
 
 namespace xylem::predict {
 namespace {
@@ -50,8 +51,30 @@ bool is_near(Ticks a, Ticks b) {
   return std::max(a, b) - std::min(a, b) <= std::max(a, b) / kPrecision;
 }
 
+/// The storage of one replay. Null if the program has no files, or the machine no storage.
+std::unique_ptr<Storage> storage_for(const Machine& machine, const FabricCosts& costs,
+                                     const std::vector<std::uint64_t>& files, Network& network) {
+  if (files.empty() || machine.storage.nodes == 0) return nullptr;
+  return std::make_unique<Storage>(machine.storage, costs.ends(), machine.storage_nodes, files,
+                                   network);
+}
+
+StorageTotals totals_of(const Storage* storage) {
+  return storage == nullptr ? StorageTotals{} : storage->totals();
+}
+
+Result<Prediction> replay_with(const Program& program, const Machine& machine,
+                               const FabricCosts& costs, Network& network, Storage* storage) {
+  if (machine.topology != nullptr || !machine.node_of_rank.empty()) {
+    return replay(program, costs, machine.node_of_rank, network, storage);
+  }
+  return storage == nullptr ? replay(program, machine.ends)
+                            : replay(program, costs.ends(), *storage);
+}
+
 Result<MachinePrediction> replay_analytic(const Program& program, const Machine& machine,
-                                          const FabricCosts& costs) {
+                                          const FabricCosts& costs,
+                                          const std::vector<std::uint64_t>& files) {
   MachinePrediction result;
   result.replays = 0;
   result.has_converged = false;
@@ -59,8 +82,10 @@ Result<MachinePrediction> replay_analytic(const Program& program, const Machine&
   Ticks assumed = 0, shortest = 0, longest = kMaxTicks;
   while (!result.has_converged && result.replays < kMaxReplays) {
     AnalyticNetwork network(costs, *machine.topology, loads);
-    auto prediction = replay(program, costs, machine.node_of_rank, network);
+    const auto storage = storage_for(machine, costs, files, network);
+    auto prediction = replay(program, costs, machine.node_of_rank, network, storage.get());
     if (!prediction) return unexpected(std::move(prediction.error()));
+    result.storage = totals_of(storage.get());
     ++result.replays;
     result.prediction = *std::move(prediction);
     const Ticks makespan = makespan_of(result.prediction, costs);
@@ -91,24 +116,22 @@ Result<MachinePrediction> replay_analytic(const Program& program, const Machine&
 
 Result<MachinePrediction> replay_on(const Program& program, const Machine& machine, Model model) {
   if (machine.topology == nullptr && model != Model::kLogGps) return no_topology();
+  const auto files = file_lengths(program, machine.storage);
+  if (!files) return unexpected(files.error());
+  const FabricCosts costs = costs_of(machine, !files->empty());
+  if (model == Model::kAnalytic) return replay_analytic(program, machine, costs, *files);
   MachinePrediction result;
-  if (machine.topology == nullptr && machine.node_of_rank.empty()) {
-    auto prediction = replay(program, machine.ends);
-    if (!prediction) return unexpected(std::move(prediction.error()));
-    result.prediction = *std::move(prediction);
-    return result;
-  }
-  const FabricCosts costs(machine.ends, machine.fabric, machine.memory);
-  if (model == Model::kAnalytic) return replay_analytic(program, machine, costs);
   std::unique_ptr<Network> network;
   if (model == Model::kChannels) {
     network = std::make_unique<ChannelNetwork>(costs, *machine.topology);
   } else {
     network = std::make_unique<LogGpsNetwork>(costs, machine.topology);
   }
-  auto prediction = replay(program, costs, machine.node_of_rank, *network);
+  const auto storage = storage_for(machine, costs, *files, *network);
+  auto prediction = replay_with(program, machine, costs, *network, storage.get());
   if (!prediction) return unexpected(std::move(prediction.error()));
   result.prediction = *std::move(prediction);
+  result.storage = totals_of(storage.get());
   result.channels = uses_of(*network, costs, makespan_of(result.prediction, costs));
   return result;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "predict/disk/storage.h"
 #include "predict/network/fabric.h"
 #include "predict/network/network.h"
 #include "predict/network/topology.h"
@@ -30,6 +31,10 @@ struct Machine {
   /// For each rank its node, below the topology's number of nodes. Empty for kLogGps without a
   /// topology: then each rank has a node of its own, even for messages to itself.
   std::vector<Node> node_of_rank;
+  StorageOptions storage{};
+  /// The node of each storage node, on which no rank is. Without a topology the numbers do not
+  /// count.
+  std::vector<Node> storage_nodes{};
 };
 
 /// The load above which the formula of kAnalytic is not used, in billionths.
@@ -59,6 +64,7 @@ struct MachinePrediction {
   /// For kAnalytic: how many channels have a load above kMaxAnalyticLoad. Their waits were computed
   /// for kMaxAnalyticLoad, so the makespan is too short: the network is saturated.
   std::uint32_t saturated = 0;
+  StorageTotals storage{};  ///< Of the last replay.
 
   /// Events of all replays; each has as many.
   std::uint64_t events() const { return prediction.events * replays; }
@@ -73,8 +79,12 @@ struct MachinePrediction {
 /// replay assumes an idle network. Each further one assumes a makespan. If it ends later, the next
 /// assumes a longer one, otherwise a shorter one: the middle between the closest known limits.
 ///
+/// Messages between compute nodes and storage nodes count as others. Which of them there are may
+/// depend on times, if ranks share a page cache. So for kAnalytic the loads of a program with files
+/// may differ a little from replay to replay.
+///
 /// Fails as replay() does. Fails with kInvalidArgument if the model needs a topology and there is
-/// none.
+/// none, and if the accesses to files are too many or too far (see file_lengths()).
 Result<MachinePrediction> replay_on(const Program& program, const Machine& machine, Model model);
 
 /// The time of one message in an idle network, in ticks. The sum of the parts is the total.

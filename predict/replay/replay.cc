@@ -36,11 +36,13 @@ struct Routes {
 class Replay {
  public:
   /// `routes` is null if each rank has a node of its own, and every message takes L: the usual
-  /// case, and the fastest.
-  Replay(const Program& program, const LogGpsCosts& costs, const Routes* routes,
+  /// case, and the fastest. `storage` may be null if the program accesses no files.
+  Replay(const Program& program, const LogGpsCosts& costs, const Routes* routes, Storage* storage,
          const Resources& resources)
-      : costs_(costs),
+      : program_(program),
+        costs_(costs),
         routes_(routes),
+        storage_(storage),
         resources_(resources),
         more_clocks_(program.ranks.size() * (resources.clocks() - kOwnClocks)),
         lines_(program.ranks.size() * resources.pairs() * kLines),
@@ -90,7 +92,7 @@ class Replay {
   }
   /// Events that wait for the same clocks stand in the same line. Receives never wait.
   std::size_t line_of(EventKind kind, std::uint32_t rank, const Operation& of) const {
-    static constexpr std::array<std::uint8_t, 8> kLineOf = {0, 1, 2, 3, 2, 0, 0, 1};
+    static constexpr std::array<std::uint8_t, 10> kLineOf = {0, 1, 2, 2, 2, 0, 0, 0, 3, 1};
     return (rank * resources_.pairs() + resources_.pair(of)) * kLines +
            kLineOf[static_cast<std::size_t>(kind)];
   }
@@ -119,6 +121,8 @@ class Replay {
   void follow(const Network::Step& step, std::uint64_t order, std::uint32_t operation,
               std::uint32_t rank);
   void go_on(const Event& event);
+  void access_file(const Event& event, const Operation& of);
+  void follow_storage(const Event& event);
 
   void start(std::uint32_t rank, std::uint32_t operation, Ticks now);
   void finish(std::uint32_t rank, std::uint32_t operation, Ticks at);
@@ -134,8 +138,10 @@ class Replay {
   std::vector<RankAndOperation> waiting(bool unfinished) const;
   std::string describe(const RankAndOperation& it) const;
 
+  const Program& program_;
   const LogGpsCosts costs_;
   const Routes* const routes_;
+  Storage* const storage_;
   const Resources& resources_;
   std::vector<RankState> ranks_;
   std::vector<Ticks> more_clocks_;
@@ -243,6 +249,9 @@ void Replay::handle(const Event& event) {
     case EventKind::kMessage:
       take_message(event, of);
       break;
+    case EventKind::kFile:
+      access_file(event, of);
+      break;
     default:
       event.kind == EventKind::kInsideSend ? send_inside(event, of) : take_inside(event, of);
   }
@@ -307,8 +316,38 @@ void Replay::follow(const Network::Step& step, std::uint64_t order, std::uint32_
 }
 
 void Replay::go_on(const Event& event) {
+  if (event.kind == EventKind::kStorage) {
+    storage_->go_on(event.operation, event.time);
+    follow_storage(event);
+    return;
+  }
   const std::uint32_t operation = on_the_way_[event.operation];
   follow(routes_->network.go_on(event.operation, event.time), event.order, operation, event.rank);
+}
+
+void Replay::access_file(const Event& event, const Operation& of) {
+  const FileAccess& access = program_.ranks[event.rank].accesses()[of.peer];
+  const Node node = routes_ == nullptr ? Node{event.rank} : routes_->node_of_rank[event.rank];
+  start(event.rank, event.operation, event.time);
+  storage_->begin(
+      {node, event.rank, event.operation, access.file, access.offset, of.amount, access.is_write},
+      event.time);
+  follow_storage(event);
+}
+
+/// Creates the events for which the storage has asked, and finishes the accesses that have ended.
+void Replay::follow_storage(const Event& event) {
+  for (const StorageStep& it : storage_->steps()) {
+    queue_.push(
+        {it.time, it.keeps_order ? event.order : created_++, it.id, 0, EventKind::kStorage});
+  }
+  for (const EndedAccess& it : storage_->ended()) {
+    event_rank_ = it.rank;
+    Ticks& cpu = clock(it.rank, resources_.cpu(ranks_[it.rank].operations[it.operation]));
+    cpu = std::max(cpu, event.time);
+    finish(it.rank, it.operation, event.time);
+    push_free(event.time);
+  }
 }
 
 void Replay::receive(const Event& event, const Operation& of) {
@@ -412,9 +451,9 @@ void Replay::push_free_of(std::uint32_t rank, std::vector<std::uint32_t>& free, 
   for (const Kind kind : {Kind::kSend, Kind::kReceive, Kind::kCompute}) {
     for (const std::uint32_t it : free) {
       const Operation& of = state.operations[it];
-      if (of.kind != kind) continue;
+      if (std::min(of.kind, Kind::kCompute) != kind) continue;
       __builtin_prefetch(&of + kAhead);
-      auto event = static_cast<EventKind>(kind);
+      auto event = static_cast<EventKind>(of.kind);
       if (kind == Kind::kSend && is_inside_node(rank, of.peer)) event = EventKind::kInsideSend;
       Ticks time = std::max(now, free_at(event, rank, of));
       if (has_several_cpus_) time = std::max(time, ready_[state.unmet + it - unmet_.data()]);
@@ -439,7 +478,7 @@ Result<Prediction> Replay::run() {
   while (!queue_.empty()) {
     Event event = queue_.pop();
     if (event.time >= kMaxTicks) return too_long();
-    if (event.kind == EventKind::kOnTheWay) {
+    if (is_outside(event.kind)) {
       go_on(event);
     } else if (take_turn(event)) {
       handle(event);
@@ -520,8 +559,13 @@ Unexpected Replay::deadlock() const {
                         "more than eager_bytes needs a receive");
 }
 
-Result<Prediction> replay_on(const Program& program, const LogGpsCosts& costs,
-                             const Routes* routes) {
+Result<Prediction> replay_on(const Program& program, const LogGpsCosts& costs, const Routes* routes,
+                             Storage* storage) {
+  if (storage == nullptr) {
+    const auto without =
+        check_without_files(program, "the target has no storage; add the section [storage] to it");
+    if (!without) return unexpected(without.error());
+  }
   const Resources resources(program);
   const std::size_t per_rank = resources.pairs() + resources.clocks();
   if (program.ranks.size() > kMaxRanks || program.ranks.size() * per_rank > kMaxResources) {
@@ -532,20 +576,24 @@ Result<Prediction> replay_on(const Program& program, const LogGpsCosts& costs,
             " combinations of CPU and NIC numbers, too many for one replay; use fewer "
             "CPU and NIC numbers");
   }
-  return Replay(program, costs, routes, resources).run();
+  return Replay(program, costs, routes, storage, resources).run();
 }
 
 }  // namespace
 
 Result<Prediction> replay(const Program& program, const LogGps& parameters) {
-  return replay_on(program, LogGpsCosts(parameters), nullptr);
+  return replay_on(program, LogGpsCosts(parameters), nullptr, nullptr);
+}
+
+Result<Prediction> replay(const Program& program, const LogGpsCosts& costs, Storage& storage) {
+  return replay_on(program, costs, nullptr, &storage);
 }
 
 Result<Prediction> replay(const Program& program, const FabricCosts& costs,
-                          std::span<const Node> node_of_rank, Network& network) {
+                          std::span<const Node> node_of_rank, Network& network, Storage* storage) {
   CHECK(node_of_rank.size() == program.ranks.size());
   const Routes routes{costs, node_of_rank, network};
-  return replay_on(program, costs.ends(), &routes);
+  return replay_on(program, costs.ends(), &routes, storage);
 }
 
 }  // namespace xylem::predict

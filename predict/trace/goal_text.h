@@ -35,7 +35,8 @@ namespace xylem::predict {
 /// GOAL, if a label or rank is unknown or defined twice, and if operations wait for each other.
 Result<Program> parse_goal(std::string_view text, std::string_view name);
 
-/// Returns the program as GOAL text. Operation i has the label "l" followed by i + 1.
+/// Returns the program as GOAL text. Operation i has the label "l" followed by i + 1. The program
+/// has no operations kFile, which GOAL cannot express: see check_without_files().
 std::string print_goal(const Program& program);
 
 }  // namespace xylem::predict

@@ -27,6 +27,12 @@ class RankBuilder {
   /// Adds an operation and returns its index: 0, 1, 2, ... At most kMaxOperations.
   std::uint32_t add(const Operation& operation);
 
+  /// Adds what an operation kFile needs, and returns its `peer`.
+  std::uint32_t add_access(const FileAccess& access) {
+    accesses_.push_back(access);
+    return static_cast<std::uint32_t>(accesses_.size() - 1);
+  }
+
   /// `operation` starts after `required` has finished. Both have been added.
   void require(std::uint32_t operation, std::uint32_t required);
 
@@ -49,6 +55,7 @@ class RankBuilder {
 
   std::vector<Operation> operations_;
   std::vector<Dependency> dependencies_;
+  std::vector<FileAccess> accesses_;
 };
 
 }  // namespace xylem::predict

@@ -175,6 +175,10 @@ class RankPrinter {
 }  // namespace
 
 Result<std::string> print_ti(const Program& program) {
+  const auto expressible = check_without_files(
+      program,
+      "a time-independent trace cannot express it; predict the program without writing it");
+  if (!expressible) return unexpected(expressible.error());
   std::string text;
   for (std::uint32_t rank = 0; rank < program.ranks.size(); ++rank) {
     const std::uint32_t stopped = RankPrinter(program.ranks[rank], rank, text).run();

@@ -20,6 +20,7 @@
 #include "base/quoted.h"
 #include "cli/exit_code.h"
 #include "cli/network_text.h"
+#include "cli/storage_text.h"
 #include "predict/replay/machine.h"
 #include "predict/target/target.h"
 #include "predict/trace/source.h"
@@ -58,8 +59,13 @@ Result<predict::Machine> machine_for(const predict::LoadedTarget& target, std::s
   auto nodes = predict::place_ranks(target, ranks);
   if (!nodes) return unexpected(std::move(nodes.error()));
   const predict::Target& of = target.target;
-  return predict::Machine{of.network, of.fabric, of.memory, target.topology.get(),
-                          *std::move(nodes)};
+  return predict::Machine{of.network,
+                          of.fabric,
+                          of.memory,
+                          target.topology.get(),
+                          *std::move(nodes),
+                          of.storage,
+                          predict::storage_nodes(target)};
 }
 
 /// Time of a rank in which it does not compute.
@@ -125,6 +131,7 @@ std::string json_of(const predict::MachinePrediction& result, const std::string&
       });
     });
     write_channels(json, result, topology);
+    write_storage(json, result.storage);
     if (model_of(model) == predict::Model::kAnalytic) {
       json.field("replays", result.replays);
       json.field("converged", result.has_converged);
@@ -178,19 +185,52 @@ Result<std::string> answer_message(const PredictOptions& options,
   return options.json ? message_json(*message) : message_text(*message);
 }
 
+/// All writes, then all reads.
+Result<std::vector<NamedAccess>> accesses_of(const PredictOptions& options) {
+  std::vector<NamedAccess> accesses;
+  for (const bool is_write : {true, false}) {
+    for (const std::string& it : is_write ? options.writes : options.reads) {
+      auto access = parse_access(it, is_write);
+      if (!access) return unexpected(access.error());
+      accesses.push_back(*std::move(access));
+    }
+  }
+  return accesses;
+}
+
+Result<std::string> answer_files(const PredictOptions& options,
+                                 const predict::LoadedTarget& target) {
+  const auto accesses = accesses_of(options);
+  if (!accesses) return unexpected(accesses.error());
+  const std::uint32_t last = std::ranges::max(*accesses, {}, &NamedAccess::rank).rank;
+  const auto machine = machine_for(target, std::size_t{last} + 1);
+  if (!machine) return unexpected(machine.error());
+  return answer_accesses(*accesses, *machine, model_of(options.model), options.model, options.json);
+}
+
+/// "" or the option that asks for parts of times instead of a program.
+std::string parts_option(const PredictOptions& options) {
+  if (!options.message.empty()) return "--message";
+  if (!options.reads.empty()) return "--read";
+  return options.writes.empty() ? "" : "--write";
+}
+
 constexpr const char* kNoMachine = "there is no machine; give it with --target FILE";
 
 /// "" or which options do not go together.
 std::string usage_fault(const PredictOptions& options) {
   const bool is_made = !options.synthesis.pattern.empty();
-  if (!options.message.empty()) {
+  if (const std::string parts = parts_option(options); !parts.empty()) {
     const char* const other = !options.source.empty()       ? "SOURCE"
                               : is_made                     ? "--synthesise"
                               : !options.files.goal.empty() ? "--write-goal"
                               : !options.files.ti.empty()   ? "--write-ti"
                                                             : nullptr;
     if (other != nullptr) {
-      return std::string("--message needs no program; leave out --message or ") + other;
+      return parts + " needs no program; leave out " + parts + " or " + other;
+    }
+    if (parts == "--message" && !(options.reads.empty() && options.writes.empty())) {
+      return "--message is not an access to a file; leave out --message, or --read and --write";
     }
     return options.target.empty() ? kNoMachine : "";
   }
@@ -216,10 +256,11 @@ int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& 
   if (const std::string fault = usage_fault(options); !fault.empty()) {
     return fail({Code::kInvalidArgument, fault}, kExitUsage);
   }
-  if (!options.message.empty()) {
+  if (!parts_option(options).empty()) {
     const auto target = target_for(options);
     if (!target) return fail(target.error(), kExitUsage);
-    const auto answer = answer_message(options, *target);
+    const auto answer =
+        options.message.empty() ? answer_files(options, *target) : answer_message(options, *target);
     if (!answer) return fail(answer.error(), kExitUsage);
     out << *answer << std::flush;
     return kExitSuccess;
@@ -250,7 +291,8 @@ int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& 
   const Prediction& prediction = result->prediction;
   const predict::Topology* topology = target->topology.get();
   out << (options.json ? json_of(*result, options.model, topology, seconds)
-                       : text_of(prediction, options.model) + channels_text(*result, topology))
+                       : text_of(prediction, options.model) + channels_text(*result, topology) +
+                             storage_text(result->storage))
       << std::flush;
   if (const std::string doubts = doubts_about(*result, topology); !doubts.empty()) {
     err << "xylem predict: " << doubts << '\n';
@@ -290,6 +332,23 @@ void add_predict_command(CLI::App& app, int& code) {
         return parse_message(text) ? "" : "write two ranks and a number of bytes such as 0,5,1000";
       })
       ->excludes(source);
+  const auto add_accesses = [&](const char* name, std::vector<std::string>& accesses, bool is_write,
+                                const char* what) {
+    command->add_option(name, accesses, what)
+        ->type_name("RANK,PATH,OFFSET,BYTES")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->check([is_write](const std::string& text) {
+          const auto access = parse_access(text, is_write);
+          return access ? std::string() : access.error().message;
+        })
+        ->excludes(source);
+  };
+  add_accesses("--write", options->writes, true,
+               "Instead of SOURCE: print the parts of the time of a write to a file. May be "
+               "repeated; all writes come before all reads");
+  add_accesses("--read", options->reads, false,
+               "The same for a read. May be repeated: caches keep what they have");
   command->add_flag("--json", options->json, "One JSON object for programs");
   const auto print = std::make_shared<bool>(false);
   command->add_flag("--print-target", *print,

@@ -4,6 +4,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "cli/predict_program.h"
 
@@ -21,13 +22,16 @@ struct PredictOptions {
   bool json = false;
   std::string model = "loggps";  ///< Or "analytic", "channels".
   std::string message;           ///< "SRC,DST,BYTES": one message instead of a program.
+  /// "RANK,PATH,OFFSET,BYTES": accesses to files instead of a program, first all writes.
+  std::vector<std::string> writes{}, reads{};
   SynthesisOptions synthesis{};  ///< Instead of a source.
   ProgramFiles files{};
 };
 
 /// Prints the makespan and when ranks end; at most 16 ranks, those that end last. If the target has
 /// a topology, also the busiest channels. With `json`, prints one object with all ranks and
-/// channels (docs/json.md). With `message`, prints the parts of its time instead. A sentence on
+/// channels (docs/json.md). With `message`, `writes` or `reads`, prints the parts of their times
+/// instead. A sentence on
 /// `err` says if messages are not received, and if the network is saturated. Writes the program's
 /// files before the replay; without a target, does nothing else. Returns kExitSuccess. Returns
 /// kExitUsage with a sentence on `err`, and writes no file, if the target or an option is wrong, or

@@ -23,6 +23,7 @@
 #include "cli/exit_code.h"
 #include "cli/network_text.h"
 #include "cli/predict_timeline.h"
+#include "cli/storage_text.h"
 #include "predict/replay/machine.h"
 #include "predict/source/source.h"
 #include "predict/target/target.h"
@@ -63,7 +64,8 @@ Result<predict::Machine> machine_for(const predict::LoadedTarget& target, std::s
   const predict::Target& of = target.target;
   return predict::Machine{of.network,        of.fabric,
                           of.memory,         target.topology.get(),
-                          *std::move(nodes), {of.cores, of.slice_ns}};
+                          *std::move(nodes), {of.cores, of.slice_ns},
+                          of.storage,        predict::storage_nodes(target)};
 }
 
 std::string time_text(std::uint64_t ns) { return duration_text(static_cast<Nanos>(ns)); }
@@ -124,6 +126,7 @@ std::string json_of(const predict::MachinePrediction& result, const std::string&
       });
     });
     write_channels(json, result, topology);
+    write_storage(json, result.storage);
     if (model_of(model) == predict::Model::kAnalytic) {
       json.field("replays", result.replays);
       json.field("converged", result.has_converged);
@@ -177,12 +180,42 @@ Result<std::string> answer_message(const PredictOptions& options,
   return options.json ? message_json(*message) : message_text(*message);
 }
 
+/// All writes, then all reads.
+Result<std::vector<NamedAccess>> accesses_of(const PredictOptions& options) {
+  std::vector<NamedAccess> accesses;
+  for (const bool is_write : {true, false}) {
+    for (const std::string& it : is_write ? options.writes : options.reads) {
+      auto access = parse_access(it, is_write);
+      if (!access) return unexpected(access.error());
+      accesses.push_back(*std::move(access));
+    }
+  }
+  return accesses;
+}
+
+Result<std::string> answer_files(const PredictOptions& options,
+                                 const predict::LoadedTarget& target) {
+  const auto accesses = accesses_of(options);
+  if (!accesses) return unexpected(accesses.error());
+  const std::uint32_t last = std::ranges::max(*accesses, {}, &NamedAccess::rank).rank;
+  const auto machine = machine_for(target, std::size_t{last} + 1);
+  if (!machine) return unexpected(machine.error());
+  return answer_accesses(*accesses, *machine, model_of(options.model), options.model, options.json);
+}
+
+/// "" or the option that asks for parts of times instead of a program.
+std::string parts_option(const PredictOptions& options) {
+  if (!options.message.empty()) return "--message";
+  if (!options.reads.empty()) return "--read";
+  return options.writes.empty() ? "" : "--write";
+}
+
 constexpr const char* kNoMachine = "there is no machine; give it with --target FILE";
 
 /// "" or which options do not go together.
 std::string usage_fault(const PredictOptions& options) {
   const bool is_made = !options.synthesis.pattern.empty();
-  if (!options.message.empty()) {
+  if (const std::string parts = parts_option(options); !parts.empty()) {
     const char* const other = !options.source.empty()       ? "SOURCE"
                               : is_made                     ? "--synthesise"
                               : !options.files.goal.empty() ? "--write-goal"
@@ -190,7 +223,10 @@ std::string usage_fault(const PredictOptions& options) {
                               : !options.timeline.empty()   ? "--timeline"
                                                             : nullptr;
     if (other != nullptr) {
-      return std::string("--message needs no program; leave out --message or ") + other;
+      return parts + " needs no program; leave out " + parts + " or " + other;
+    }
+    if (parts == "--message" && !(options.reads.empty() && options.writes.empty())) {
+      return "--message is not an access to a file; leave out --message, or --read and --write";
     }
     return options.target.empty() ? kNoMachine : "";
   }
@@ -282,10 +318,11 @@ int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& 
   if (const std::string fault = usage_fault(options); !fault.empty()) {
     return fail({Code::kInvalidArgument, fault}, kExitUsage);
   }
-  if (!options.message.empty()) {
+  if (!parts_option(options).empty()) {
     const auto target = target_for(options);
     if (!target) return fail(target.error(), kExitUsage);
-    const auto answer = answer_message(options, *target);
+    const auto answer =
+        options.message.empty() ? answer_files(options, *target) : answer_message(options, *target);
     if (!answer) return fail(answer.error(), kExitUsage);
     out << *answer << std::flush;
     return kExitSuccess;
@@ -311,9 +348,9 @@ int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& 
   const auto& result = replayed.result;
   if (!result) return fail(result.error(), kExitFailure);
   const predict::Topology* topology = target->topology.get();
-  out << (options.json
-              ? json_of(*result, options.model, topology, replayed.seconds)
-              : text_of(result->prediction, options.model) + channels_text(*result, topology))
+  out << (options.json ? json_of(*result, options.model, topology, replayed.seconds)
+                       : text_of(result->prediction, options.model) +
+                             channels_text(*result, topology) + storage_text(result->storage))
       << std::flush;
   for (const std::string& it : source->assumptions) err << "xylem predict: " << it << '\n';
   print_doubts(*result, topology, err);
@@ -357,6 +394,23 @@ void add_predict_command(CLI::App& app, int& code) {
       ->add_option("--timeline", options->timeline,
                    "Write what each rank does when, as comma-separated values")
       ->type_name("FILE");
+  const auto add_accesses = [&](const char* name, std::vector<std::string>& accesses, bool is_write,
+                                const char* what) {
+    command->add_option(name, accesses, what)
+        ->type_name("RANK,PATH,OFFSET,BYTES")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->check([is_write](const std::string& text) {
+          const auto access = parse_access(text, is_write);
+          return access ? std::string() : access.error().message;
+        })
+        ->excludes(source);
+  };
+  add_accesses("--write", options->writes, true,
+               "Instead of SOURCE: print the parts of the time of a write to a file. May be "
+               "repeated; all writes come before all reads");
+  add_accesses("--read", options->reads, false,
+               "The same for a read. May be repeated: caches keep what they have");
   command->add_flag("--json", options->json, "One JSON object for programs");
   const auto print = std::make_shared<bool>(false);
   command->add_flag("--print-target", *print,

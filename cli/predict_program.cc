@@ -14,6 +14,7 @@
 #include "base/new_file.h"
 #include "base/quoted.h"
 #include "predict/synthesis/hpl.h"
+#include "predict/synthesis/io.h"
 #include "predict/synthesis/patterns.h"
 #include "predict/trace/goal_text.h"
 #include "predict/trace/ti_trace.h"
@@ -23,8 +24,10 @@ namespace {
 
 constexpr std::uint64_t kBytes = 8;  ///< Without --bytes: a number.
 constexpr std::uint64_t kNanosecondsPerSecond = 1'000'000'000;
-constexpr std::array<std::string_view, 5> kPatterns = {"hpl", "halo3d", "ring", "binomial",
-                                                       "recdbl"};
+constexpr std::array<std::string_view, 6> kPatterns = {"hpl",      "halo3d", "ring",
+                                                       "binomial", "recdbl", "io"};
+/// The patterns that have rounds.
+constexpr const char* kWithRounds = "ring, halo3d, binomial, recdbl and io";
 constexpr std::array<std::pair<std::string_view, predict::RowSwap>, 3> kRowSwaps = {
     {{"binary-exchange", predict::RowSwap::kBinaryExchange},
      {"spread-roll", predict::RowSwap::kSpreadRoll},
@@ -34,22 +37,22 @@ Unexpected wrong(const std::string& what) { return unexpected(Code::kInvalidArgu
 
 /// "" or what is wrong: an option that the pattern does not take.
 std::string misplaced(const SynthesisOptions& options) {
-  const bool is_hpl = options.pattern == "hpl";
+  const bool is_hpl = options.pattern == "hpl", is_io = options.pattern == "io";
   const auto belongs = [&](const char* option, const char* to) {
     return std::string(option) + " belongs to --synthesise " + to + ", not to " + options.pattern +
            "; leave it out";
   };
   if (options.pattern.empty()) return "";
-  if (options.bytes && is_hpl) return belongs("--bytes", "ring, halo3d, binomial and recdbl");
-  if (options.rounds && is_hpl) return belongs("--rounds", "ring, halo3d, binomial and recdbl");
-  if (options.compute_ns && is_hpl) {
-    return belongs("--compute-ns", "ring, halo3d, binomial and recdbl");
-  }
+  if (options.bytes && is_hpl) return belongs("--bytes", kWithRounds);
+  if (options.rounds && is_hpl) return belongs("--rounds", kWithRounds);
+  if (options.compute_ns && is_hpl) return belongs("--compute-ns", kWithRounds);
   if (!options.grid.empty() && !is_hpl && options.pattern != "halo3d") {
     return belongs("--grid", "hpl and halo3d");
   }
   if (options.order && !is_hpl) return belongs("--order", "hpl");
-  if (options.block && !is_hpl) return belongs("--block", "hpl");
+  if (options.block && !is_hpl && !is_io) return belongs("--block", "hpl and io");
+  if (options.writes && !is_io) return belongs("--writes", "io");
+  if (options.shared && !is_io) return belongs("--shared", "io");
   if (options.seconds_per_flop && !is_hpl) return belongs("--seconds-per-flop", "hpl");
   if (!options.row_swap.empty() && !is_hpl) return belongs("--row-swap", "hpl");
   return "";
@@ -114,6 +117,19 @@ Result<predict::Program> make_halo(const SynthesisOptions& options,
   return predict::halo_program(pattern, {(*grid)[0], (*grid)[1], (*grid)[2]});
 }
 
+Result<predict::Program> make_io(const SynthesisOptions& options) {
+  if (!options.bytes) return wrong("--synthesise io needs --bytes, the bytes of a file");
+  predict::IoPattern pattern;
+  pattern.ranks = *options.ranks;
+  pattern.file_bytes = *options.bytes;
+  pattern.block_bytes = options.block.value_or(pattern.block_bytes);
+  pattern.rounds = options.rounds.value_or(1);
+  pattern.compute_ns = options.compute_ns.value_or(0);
+  pattern.is_write = options.writes;
+  pattern.is_shared = options.shared;
+  return predict::io_program(pattern);
+}
+
 /// Writes a file that is not there before its finish(), and adds it to `files`.
 Result<void> write_file(const std::string& path, std::string_view text,
                         std::vector<NewFile>& files) {
@@ -130,18 +146,26 @@ void add_synthesis_options(CLI::App& command, SynthesisOptions& options) {
   std::vector<std::string> patterns(kPatterns.begin(), kPatterns.end());
   CLI::Option* const pattern =
       command.add_option("--synthesise", options.pattern, "Make a program instead of reading one")
-          ->type_name("hpl|halo3d|ring|binomial|recdbl")
+          ->type_name("hpl|halo3d|ring|binomial|recdbl|io")
           ->check(CLI::IsMember(patterns));
   const auto add = [&](const char* name, auto& value, const char* what, const char* type) {
     return command.add_option(name, value, what)->type_name(type)->needs(pattern);
   };
   add("--ranks", options.ranks, "Ranks of the program that is made", "N");
-  add("--bytes", options.bytes, "Bytes of a message, or of the vector of recdbl (8)", "N");
+  add("--bytes", options.bytes,
+      "Bytes of a message, of the vector of recdbl (8), or of a file of io", "N");
   add("--rounds", options.rounds, "How often a pattern other than hpl is repeated (1)", "N");
-  add("--compute-ns", options.compute_ns, "Computing in each round, before the messages (0)", "N");
+  add("--compute-ns", options.compute_ns, "Computing in each round, before messages and files (0)",
+      "N");
   add("--grid", options.grid, "Processes of hpl as PxQ, points of halo3d as XxYxZ", "GRID");
   add("--order", options.order, "hpl: order of the matrix", "N");
-  add("--block", options.block, "hpl: size of blocks, NB (168)", "N");
+  add("--block", options.block, "hpl: size of blocks, NB (168). io: bytes of an access (65536)",
+      "N");
+  const auto flag = [&](const char* name, bool& value, const char* what) {
+    command.add_flag(name, value, what)->needs(pattern);
+  };
+  flag("--writes", options.writes, "io: write files instead of reading them");
+  flag("--shared", options.shared, "io: all ranks use one file, instead of one each");
   add("--seconds-per-flop", options.seconds_per_flop,
       "hpl: time of a flop, instead of the target's speed", "S");
   std::vector<std::string> swaps;
@@ -167,6 +191,7 @@ Result<predict::Program> synthesise(const SynthesisOptions& options,
     return wrong("--synthesise " + options.pattern + " needs --ranks, a number above 0");
   }
   if (options.pattern == "hpl") return make_hpl(options, target);
+  if (options.pattern == "io") return make_io(options);
   const predict::Pattern pattern{*options.ranks, options.bytes.value_or(kBytes),
                                  options.rounds.value_or(1), options.compute_ns.value_or(0)};
   if (options.pattern == "halo3d") return make_halo(options, pattern);
@@ -178,6 +203,12 @@ Result<predict::Program> synthesise(const SynthesisOptions& options,
 Result<void> write_program(const ProgramFiles& files, const predict::Program& program) {
   std::vector<NewFile> parts;  // The list file is the last, so that it never names a missing trace.
   if (!files.goal.empty()) {
+    const std::string why = "GOAL cannot express it; predict the program without writing it";
+    auto expressible = predict::check_without_files(program, why);
+    if (expressible) expressible = predict::check_standard_sends(program, why);
+    if (!expressible) {
+      return unexpected(expressible.error().code, files.goal + ": " + expressible.error().message);
+    }
     auto written = write_file(files.goal, predict::print_goal(program), parts);
     if (!written) return written;
   }

@@ -19,13 +19,14 @@ namespace xylem {
 /// A program to make, see predict/synthesis/. Which options a pattern takes: see
 /// add_synthesis_options().
 struct SynthesisOptions {
-  std::string pattern{};  ///< "hpl", "halo3d", "ring", "binomial", "recdbl", or "".
+  std::string pattern{};  ///< "hpl", "halo3d", "ring", "binomial", "recdbl", "io", or "".
   std::optional<std::uint32_t> ranks{};
   std::optional<std::uint64_t> bytes{}, rounds{}, compute_ns{};
   std::string grid{};  ///< "4x8" or "4x4x2"; "" for the nearest to a square or cube.
   std::optional<std::uint64_t> order{}, block{};
   std::optional<double> seconds_per_flop{};
   std::string row_swap{};
+  bool writes = false, shared = false;
 };
 
 /// Files to which a program is written, or "".

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 16;
 constexpr std::array<std::string_view, 3> kStates = {"run", "io", "ready"};
-constexpr std::array<std::string_view, 3> kActivities = {"compute", "send", "receive"};
+constexpr std::array<std::string_view, 4> kActivities = {"compute", "send", "receive", "file"};
 constexpr Nanos kFirstProgress = kSecond / 2;
 constexpr Nanos kBetweenProgress = kSecond / 5;
 constexpr const char* kEraseLine = "\r\x1b[K";
@@ -42,13 +42,11 @@ void TimelineFile::add(const predict::TimelineRow& row) {
   text_ += ',';
   text_ += kActivities[static_cast<std::size_t>(row.doing.what)];
   text_ += ',';
-  if (row.doing.what != predict::Activity::kCompute) {
-    add_number(row.doing.peer);
-    text_ += ',';
-    add_number(row.doing.bytes);
-  } else {
-    text_ += ',';
-  }
+  const predict::Activity what = row.doing.what;
+  const bool is_message = what == predict::Activity::kSend || what == predict::Activity::kReceive;
+  if (is_message) add_number(row.doing.peer);
+  text_ += ',';
+  if (what != predict::Activity::kCompute) add_number(row.doing.bytes);
   text_ += '\n';
   if (text_.size() >= kBufferBytes) flush();
 }

@@ -1,7 +1,6 @@
 #include "predict/network/fabric.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/check.h"
 #include "base/saturating.h"
@@ -17,16 +16,25 @@ LogGps of_memory(LogGps ends, const MemoryPath& memory) {
 
 Ticks limited(Ticks ticks) { return std::min(ticks, kMaxTicks); }
 
+/// All times that are not in `ends` or not in those of the memory.
+std::vector<Femtoseconds> times_of(const LogGps& ends, const Fabric& fabric,
+                                   const MemoryPath& memory, std::span<const Femtoseconds> others) {
+  std::vector<Femtoseconds> times(others.begin(), others.end());
+  times.insert(times.end(), {fabric.switch_time, fabric.channel_per_byte, memory.latency,
+                             memory.per_byte, ends.latency, ends.gap_per_byte});
+  return times;
+}
+
 }  // namespace
 
-FabricCosts::FabricCosts(const LogGps& ends, const Fabric& fabric, const MemoryPath& memory)
-    : FabricCosts(fabric, ends, of_memory(ends, memory)) {}
+FabricCosts::FabricCosts(const LogGps& ends, const Fabric& fabric, const MemoryPath& memory,
+                         std::span<const Femtoseconds> others)
+    : FabricCosts(fabric, ends, of_memory(ends, memory), times_of(ends, fabric, memory, others)) {}
 
-FabricCosts::FabricCosts(const Fabric& fabric, const LogGps& ends, const LogGps& memory)
-    : ends_(ends, std::array{fabric.switch_time, fabric.channel_per_byte, memory.latency,
-                             memory.gap_per_byte}),
-      memory_(memory, std::array{fabric.switch_time, fabric.channel_per_byte, ends.latency,
-                                 ends.gap_per_byte}),
+FabricCosts::FabricCosts(const Fabric& fabric, const LogGps& ends, const LogGps& memory,
+                         const std::vector<Femtoseconds>& others)
+    : ends_(ends, others),
+      memory_(memory, others),
       switch_time_(ends_.ticks(fabric.switch_time)),
       channel_per_byte_(ends_.ticks(fabric.channel_per_byte)),
       header_share_(fabric.header_share) {

@@ -8,6 +8,8 @@
 // symbols of SimHPC.)
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "predict/network/loggps.h"
 
@@ -38,8 +40,9 @@ struct MemoryPath {
 /// of a header is rounded; all others are whole ticks.
 class FabricCosts {
  public:
-  /// No time is above kMaxParameter.
-  FabricCosts(const LogGps& ends, const Fabric& fabric, const MemoryPath& memory);
+  /// No time is above kMaxParameter. A tick also divides `others`, times of the same replay.
+  FabricCosts(const LogGps& ends, const Fabric& fabric, const MemoryPath& memory,
+              std::span<const Femtoseconds> others = {});
 
   /// The ends of a message.
   const LogGpsCosts& ends() const { return ends_; }
@@ -59,7 +62,8 @@ class FabricCosts {
   Ticks slower_than_receiver(std::uint64_t bytes) const;
 
  private:
-  FabricCosts(const Fabric& fabric, const LogGps& ends, const LogGps& memory);
+  FabricCosts(const Fabric& fabric, const LogGps& ends, const LogGps& memory,
+              const std::vector<Femtoseconds>& others);
 
   LogGpsCosts ends_, memory_;
   Ticks switch_time_ = 0, channel_per_byte_ = 0;

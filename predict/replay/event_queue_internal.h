@@ -20,19 +20,23 @@
 
 namespace xylem::predict {
 
-/// What happens. The first three are the values of Kind.
+/// What happens. The first four are the values of Kind.
 enum class EventKind : std::uint8_t {
   kSend = 0,
   kReceive = 1,
   kCompute = 2,
-  kMessage = 3,        ///< A message arrives at its destination.
+  kFile = 3,
   kInsideSend = 4,     ///< A send to a rank of the same node.
-  kOnTheWay = 5,       ///< A message goes on in the network. `operation` is its number there.
-  kCore = 6,           ///< The scheduler looks at a rank's core. `operation` has no meaning.
-  kInsideMessage = 7,  ///< The message of an inside send arrives.
+  kMessage = 8,        ///< A message arrives at its destination.
+  kInsideMessage = 9,  ///< The message of an inside send arrives.
+  kOnTheWay = 16,      ///< A message goes on in the network. `operation` is its number there.
+  kStorage = 17,       ///< The storage goes on. `operation` is its number there.
+  kCore = 18,          ///< The scheduler looks at a rank's core. `operation` has no meaning.
 };
-/// One test of two bits, because each event needs it.
-constexpr bool is_message(EventKind kind) { return (static_cast<unsigned>(kind) & 3) == 3; }
+/// One test of a bit, because each event needs it.
+constexpr bool is_message(EventKind kind) { return (static_cast<unsigned>(kind) & 8) != 0; }
+/// Whether the event happens outside of ranks: nothing must be free for it.
+constexpr bool is_outside(EventKind kind) { return kind >= EventKind::kOnTheWay; }
 
 /// An operation starts, or the message of a send arrives.
 struct Event {
@@ -47,7 +51,7 @@ struct Event {
   Ticks time;
   std::uint64_t order;  ///< Increases with each event that is created.
   std::uint32_t operation;
-  std::uint32_t rank : 24;  ///< The operation's. Of a message: the sender.
+  std::uint32_t rank : 24;  ///< The operation's. Of a message: the sender. 0 for kStorage.
   EventKind kind : 7;
   /// The event waited, and the resource is expected to be free now. `operation` is its entry in
   /// WaitingLines.

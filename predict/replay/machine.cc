@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/saturating.h"
 #include "predict/network/channels.h"
+#include "predict/replay/files.h"
 
 namespace xylem::predict {
 namespace {
@@ -50,8 +51,32 @@ bool is_near(Ticks a, Ticks b) {
   return std::max(a, b) - std::min(a, b) <= std::max(a, b) / kPrecision;
 }
 
+/// The storage of one replay. Null if the program has no files, or the machine no storage.
+std::unique_ptr<Storage> storage_for(const Machine& machine, const FabricCosts& costs,
+                                     const std::vector<std::uint64_t>& files, Network& network) {
+  if (files.empty() || machine.storage.nodes == 0) return nullptr;
+  return std::make_unique<Storage>(machine.storage, costs.ends(), machine.storage_nodes, files,
+                                   network);
+}
+
+StorageTotals totals_of(const Storage* storage) {
+  return storage == nullptr ? StorageTotals{} : storage->totals();
+}
+
+Result<Prediction> replay_with(const Program& program, const Machine& machine,
+                               const FabricCosts& costs, Network& network, Storage* storage,
+                               const ReplayWatch& watch) {
+  if (machine.topology != nullptr || !machine.node_of_rank.empty()) {
+    return replay(program, costs, machine.node_of_rank, network, machine.cores, watch, storage);
+  }
+  return storage == nullptr ? replay(program, machine.ends, watch)
+                            : replay(program, costs.ends(), *storage, watch);
+}
+
 Result<MachinePrediction> replay_analytic(const Program& program, const Machine& machine,
-                                          const FabricCosts& costs, const ReplayWatch& watch) {
+                                          const FabricCosts& costs,
+                                          const std::vector<std::uint64_t>& files,
+                                          const ReplayWatch& watch) {
   const ReplayWatch without_timeline{nullptr, watch.go_on};
   MachinePrediction result;
   result.replays = 0;
@@ -60,9 +85,11 @@ Result<MachinePrediction> replay_analytic(const Program& program, const Machine&
   Ticks assumed = 0, shortest = 0, longest = kMaxTicks;
   while (!result.has_converged && result.replays < kMaxReplays) {
     AnalyticNetwork network(costs, *machine.topology, loads);
+    const auto storage = storage_for(machine, costs, files, network);
     auto prediction =
-        replay(program, costs, machine.node_of_rank, network, machine.cores, without_timeline);
+        replay_with(program, machine, costs, network, storage.get(), without_timeline);
     if (!prediction) return unexpected(std::move(prediction.error()));
+    result.storage = totals_of(storage.get());
     ++result.replays;
     result.prediction = *std::move(prediction);
     const Ticks makespan = makespan_of(result.prediction, costs);
@@ -86,7 +113,8 @@ Result<MachinePrediction> replay_analytic(const Program& program, const Machine&
   }
   if (watch.timeline != nullptr) {
     AnalyticNetwork network(costs, *machine.topology, last);
-    auto again = replay(program, costs, machine.node_of_rank, network, machine.cores, watch);
+    const auto storage = storage_for(machine, costs, files, network);
+    auto again = replay_with(program, machine, costs, network, storage.get(), watch);
     if (!again) return unexpected(std::move(again.error()));
     CHECK(*again == result.prediction);
   }
@@ -100,24 +128,22 @@ Result<MachinePrediction> replay_analytic(const Program& program, const Machine&
 Result<MachinePrediction> replay_on(const Program& program, const Machine& machine, Model model,
                                     const ReplayWatch& watch) {
   if (machine.topology == nullptr && model != Model::kLogGps) return no_topology();
+  const auto files = file_lengths(program, machine.storage);
+  if (!files) return unexpected(files.error());
+  const FabricCosts costs = costs_of(machine, !files->empty());
+  if (model == Model::kAnalytic) return replay_analytic(program, machine, costs, *files, watch);
   MachinePrediction result;
-  if (machine.topology == nullptr && machine.node_of_rank.empty()) {
-    auto prediction = replay(program, machine.ends, watch);
-    if (!prediction) return unexpected(std::move(prediction.error()));
-    result.prediction = *std::move(prediction);
-    return result;
-  }
-  const FabricCosts costs(machine.ends, machine.fabric, machine.memory);
-  if (model == Model::kAnalytic) return replay_analytic(program, machine, costs, watch);
   std::unique_ptr<Network> network;
   if (model == Model::kChannels) {
     network = std::make_unique<ChannelNetwork>(costs, *machine.topology);
   } else {
     network = std::make_unique<LogGpsNetwork>(costs, machine.topology);
   }
-  auto prediction = replay(program, costs, machine.node_of_rank, *network, machine.cores, watch);
+  const auto storage = storage_for(machine, costs, *files, *network);
+  auto prediction = replay_with(program, machine, costs, *network, storage.get(), watch);
   if (!prediction) return unexpected(std::move(prediction.error()));
   result.prediction = *std::move(prediction);
+  result.storage = totals_of(storage.get());
   result.channels = uses_of(*network, costs, makespan_of(result.prediction, costs));
   return result;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "predict/disk/storage.h"
 #include "predict/network/fabric.h"
 #include "predict/network/network.h"
 #include "predict/network/topology.h"
@@ -31,6 +32,10 @@ struct Machine {
   /// topology: then each rank has a node of its own, even for messages to itself.
   std::vector<Node> node_of_rank;
   NodeCores cores{};
+  StorageOptions storage{};
+  /// The node of each storage node, on which no rank is. Without a topology the numbers do not
+  /// count.
+  std::vector<Node> storage_nodes{};
 };
 
 /// The load above which the formula of kAnalytic is not used, in billionths.
@@ -60,6 +65,7 @@ struct MachinePrediction {
   /// For kAnalytic: how many channels have a load above kMaxAnalyticLoad. Their waits were computed
   /// for kMaxAnalyticLoad, so the makespan is too short: the network is saturated.
   std::uint32_t saturated = 0;
+  StorageTotals storage{};  ///< Of the last replay.
 
   /// Events of all replays; each has as many.
   std::uint64_t events() const { return prediction.events * replays; }
@@ -77,8 +83,12 @@ struct MachinePrediction {
 /// With a timeline in `watch`, kAnalytic repeats its last replay for it, so that the timeline is
 /// that of the result.
 ///
+/// Messages between compute nodes and storage nodes count as others. Which of them there are may
+/// depend on times, if ranks share a page cache. So for kAnalytic the loads of a program with files
+/// may differ a little from replay to replay.
+///
 /// Fails as replay() does. Fails with kInvalidArgument if the model needs a topology and there is
-/// none.
+/// none, and if the accesses to files are too many or too far (see file_lengths()).
 Result<MachinePrediction> replay_on(const Program& program, const Machine& machine, Model model,
                                     const ReplayWatch& watch = {});
 

@@ -98,6 +98,9 @@ void Replay::handle(const Event& event) {
     case EventKind::kMessage:
       take_message(event, of);
       break;
+    case EventKind::kFile:
+      access_file(event, of);
+      break;
     default:
       event.kind == EventKind::kInsideSend ? send_inside(event, of) : take_inside(event, of);
   }
@@ -110,6 +113,7 @@ void Replay::handle(const Event& event) {
 
 Doing Replay::doing_of(const Event& event, const Operation& of) {
   if (event.kind == EventKind::kCompute) return {};
+  if (event.kind == EventKind::kFile) return {Activity::kFile, 0, of.amount};
   if (is_message(event.kind)) return {Activity::kReceive, event.rank, of.amount};
   return {Activity::kSend, of.peer, of.amount};
 }
@@ -167,8 +171,42 @@ void Replay::follow(const Network::Step& step, std::uint64_t order, std::uint32_
 }
 
 inline void Replay::go_on(const Event& event) {
+  if (event.kind == EventKind::kStorage) {
+    storage_->go_on(event.operation, event.time);
+    follow_storage(event);
+    return;
+  }
   const std::uint32_t operation = on_the_way_[event.operation];
   follow(routes_->network.go_on(event.operation, event.time), event.order, operation, event.rank);
+}
+
+void Replay::access_file(const Event& event, const Operation& of) {
+  const FileAccess& access = program_.ranks[event.rank].accesses()[of.peer];
+  const Node node = routes_ == nullptr ? Node{event.rank} : routes_->node_of_rank[event.rank];
+  start(event.rank, event.operation, event.time);
+  storage_->begin(
+      {node, event.rank, event.operation, access.file, access.offset, of.amount, access.is_write},
+      event.time);
+  follow_storage(event);
+}
+
+/// Creates the events for which the storage has asked, and finishes the accesses that have ended.
+void Replay::follow_storage(const Event& event) {
+  for (const StorageStep& it : storage_->steps()) {
+    queue_.push(
+        {it.time, it.keeps_order ? event.order : created_++, it.id, 0, EventKind::kStorage});
+  }
+  for (const EndedAccess& it : storage_->ended()) {
+    event_rank_ = it.rank;
+    const Operation& of = ranks_[it.rank].operations[it.operation];
+    Ticks& cpu = clock(it.rank, resources_.cpu(of));
+    if (cpu < event.time) {
+      if (!is_plain_) accounts_.block(it.rank, event.time, {Activity::kFile, 0, of.amount});
+      cpu = event.time;
+    }
+    finish(it.rank, it.operation, event.time);
+    push_free(event.time);
+  }
 }
 
 inline void Replay::receive(const Event& event, const Operation& of) {
@@ -266,9 +304,9 @@ void Replay::push_free_of(std::uint32_t rank, std::vector<std::uint32_t>& free, 
   for (const Kind kind : {Kind::kSend, Kind::kReceive, Kind::kCompute}) {
     for (const std::uint32_t it : free) {
       const Operation& of = state.operations[it];
-      if (of.kind != kind) continue;
+      if (std::min(of.kind, Kind::kCompute) != kind) continue;
       __builtin_prefetch(&of + kAhead);
-      auto event = static_cast<EventKind>(kind);
+      auto event = static_cast<EventKind>(of.kind);
       if (kind == Kind::kSend && is_inside_node(rank, of.peer)) event = EventKind::kInsideSend;
       Ticks time = std::max(now, free_at(event, rank, of));
       if (!has_plain_clocks_) {
@@ -297,7 +335,7 @@ Result<Prediction> Replay::run() {
   while (!queue_.empty()) {
     Event event = queue_.pop();
     if (event.time >= kMaxTicks) return too_long();
-    if (event.kind == EventKind::kOnTheWay || event.kind == EventKind::kCore) {
+    if (is_outside(event.kind)) {
       event.kind == EventKind::kCore ? scheduler_->wake(event.rank, event.time) : go_on(event);
     } else if (take_turn(event)) {
       shares_cores_ ? ask_for_core(event) : handle(event);
@@ -326,7 +364,12 @@ bool has_more_ranks_than_cores(std::span<const Node> node_of_rank, std::uint32_t
 }
 
 Result<Prediction> replay_on(const Program& program, const LogGpsCosts& costs, const Routes* routes,
-                             const ReplayWatch& watch) {
+                             Storage* storage, const ReplayWatch& watch) {
+  if (storage == nullptr) {
+    const auto without =
+        check_without_files(program, "the target has no storage; add the section [storage] to it");
+    if (!without) return unexpected(without.error());
+  }
   const Resources resources(program);
   const std::size_t per_rank = resources.pairs() + resources.clocks();
   if (program.ranks.size() > kMaxRanks || program.ranks.size() * per_rank > kMaxResources) {
@@ -343,23 +386,28 @@ Result<Prediction> replay_on(const Program& program, const LogGpsCosts& costs, c
                       "more ranks than cores; raise node.cores, or use one CPU number");
   }
   if (watch.timeline != nullptr) watch.timeline->begin(costs.ticks_per_ns());
-  return Replay(program, costs, routes, resources, watch).run();
+  return Replay(program, costs, routes, storage, resources, watch).run();
 }
 
 }  // namespace
 
 Result<Prediction> replay(const Program& program, const LogGps& parameters,
                           const ReplayWatch& watch) {
-  return replay_on(program, LogGpsCosts(parameters), nullptr, watch);
+  return replay_on(program, LogGpsCosts(parameters), nullptr, nullptr, watch);
+}
+
+Result<Prediction> replay(const Program& program, const LogGpsCosts& costs, Storage& storage,
+                          const ReplayWatch& watch) {
+  return replay_on(program, costs, nullptr, &storage, watch);
 }
 
 Result<Prediction> replay(const Program& program, const FabricCosts& costs,
                           std::span<const Node> node_of_rank, Network& network,
-                          const NodeCores& cores, const ReplayWatch& watch) {
+                          const NodeCores& cores, const ReplayWatch& watch, Storage* storage) {
   CHECK(node_of_rank.size() == program.ranks.size());
   const Routes routes{costs, node_of_rank, network, cores,
                       has_more_ranks_than_cores(node_of_rank, cores.cores)};
-  return replay_on(program, costs.ends(), &routes, watch);
+  return replay_on(program, costs.ends(), &routes, storage, watch);
 }
 
 }  // namespace xylem::predict

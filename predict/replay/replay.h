@@ -6,9 +6,13 @@
 // Each rank has processors (CPUs) and NICs, each with a clock: the time until which it is busy.
 // - Events happen in the order of their time; at the same time, in the order in which they were
 //   created. Operations that become free together are created in the order send, receive, compute.
+//   Accesses to files count as computing.
 //   An operation becomes free when all operations that it requires have finished (for irequires:
 //   have started). It starts at its processor's clock at the earliest.
 // - Computing starts when the processor is free. It keeps the processor busy.
+// - An access to a file starts when the processor is free, and does not keep it busy. It finishes
+//   when the storage says so (disk/storage.h). What requires its end waits until then; what
+//   requires its start goes on at once, and waits only where it requires the end.
 // - A send starts when processor and send NIC are free, and occupies both (network/loggps.h). Its
 //   message arrives o + L later. An eager send has finished when it has occupied the processor: one
 //   of at most S bytes, or a buffered one. A synchronous one never is. A rendezvous finishes at the
@@ -38,6 +42,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "predict/disk/storage.h"
 #include "predict/network/fabric.h"
 #include "predict/network/loggps.h"
 #include "predict/network/network.h"
@@ -89,7 +94,13 @@ struct NodeCores {
 /// Fails with kInvalidArgument if ranks wait forever, and names up to five of them with the
 /// operation in which each waits. Also fails if a clock reaches kMaxTicks, with more than kMaxRanks
 /// ranks, and if many ranks use many CPU and NIC numbers (more than 2^26 clocks and combinations).
+/// Fails if the program accesses files, and names the first operation that does.
 Result<Prediction> replay(const Program& program, const LogGps& parameters,
+                          const ReplayWatch& watch = {});
+
+/// The same for a program that accesses files. Rank r is on node r of its own. `storage` is new,
+/// has a network of its own, and the same costs.
+Result<Prediction> replay(const Program& program, const LogGpsCosts& costs, Storage& storage,
                           const ReplayWatch& watch = {});
 
 /// The same with another network. Rank r is on node node_of_rank[r]. There is one entry for each
@@ -101,12 +112,14 @@ Result<Prediction> replay(const Program& program, const LogGps& parameters,
 /// arrives o and the latency of the memory later, and the receiver's processor takes o + (s-1)
 /// times the larger of O and the memory's time per byte.
 ///
-/// `network` is new. Its traffic is that of this replay afterwards.
+/// `network` is new. Its traffic is that of this replay afterwards. `storage` is new, and uses
+/// `network` and the same costs. It may be null if the program accesses no files.
 ///
 /// Also fails with kInvalidArgument if a node has more ranks than cores, and the program has
 /// several CPU numbers. Ranks with a core each have the same result as without `cores`.
 Result<Prediction> replay(const Program& program, const FabricCosts& costs,
                           std::span<const Node> node_of_rank, Network& network,
-                          const NodeCores& cores = {}, const ReplayWatch& watch = {});
+                          const NodeCores& cores = {}, const ReplayWatch& watch = {},
+                          Storage* storage = nullptr);
 
 }  // namespace xylem::predict

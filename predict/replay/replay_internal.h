@@ -44,11 +44,13 @@ struct Routes {
 class Replay final : private SchedulerEvents {
  public:
   /// `routes` is null if each rank has a node of its own, and every message takes L: the usual
-  /// case, and the fastest.
-  Replay(const Program& program, const LogGpsCosts& costs, const Routes* routes,
+  /// case, and the fastest. `storage` may be null if the program accesses no files.
+  Replay(const Program& program, const LogGpsCosts& costs, const Routes* routes, Storage* storage,
          const Resources& resources, const ReplayWatch& watch)
-      : costs_(costs),
+      : program_(program),
+        costs_(costs),
         routes_(routes),
+        storage_(storage),
         watch_(watch),
         resources_(resources),
         more_clocks_(program.ranks.size() * (resources.clocks() - kOwnClocks)),
@@ -105,7 +107,7 @@ class Replay final : private SchedulerEvents {
   /// Events that wait for the same clocks stand in the same line. Receives wait only for a clock
   /// that is kUnknownEnd.
   std::size_t line_of(EventKind kind, std::uint32_t rank, const Operation& of) const {
-    static constexpr std::array<std::uint8_t, 8> kLineOf = {0, 2, 2, 3, 2, 0, 0, 1};
+    static constexpr std::array<std::uint8_t, 10> kLineOf = {0, 2, 2, 2, 2, 0, 0, 0, 3, 1};
     return (rank * resources_.pairs() + resources_.pair(of)) * kLines +
            kLineOf[static_cast<std::size_t>(kind)];
   }
@@ -148,6 +150,8 @@ class Replay final : private SchedulerEvents {
   void follow(const Network::Step& step, std::uint64_t order, std::uint32_t operation,
               std::uint32_t rank);
   void go_on(const Event& event);
+  void access_file(const Event& event, const Operation& of);
+  void follow_storage(const Event& event);
 
   /// The processor that `event` uses is busy with it until `end`.
   void keep_busy(const Event& event, const Operation& of, Ticks end) {
@@ -194,8 +198,10 @@ class Replay final : private SchedulerEvents {
   std::vector<RankAndOperation> waiting(bool unfinished) const;
   std::string describe(const RankAndOperation& it) const;
 
+  const Program& program_;
   const LogGpsCosts costs_;
   const Routes* const routes_;
+  Storage* const storage_;
   const ReplayWatch& watch_;
   const Resources& resources_;
   std::vector<RankState> ranks_;

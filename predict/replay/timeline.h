@@ -8,8 +8,8 @@
 //   time of the bytes on a message: (s-1) O at the sender, (s-1) max(O, G) at the receiver.
 // - T_ready: the rank could run, but waits for a core of its node (node/scheduler.h).
 // - T_IO: all other time until its end. It is blocked: in a receive whose message has not arrived,
-//   in a rendezvous, or because its NIC is busy. A delay during which the rank computes is no part
-//   of it, so a message that is hidden behind computing costs no T_IO.
+//   in a rendezvous, in an access to a file, or because its NIC is busy. A delay during which the
+//   rank computes is no part of it, so a message that is hidden behind computing costs no T_IO.
 //
 // A rank with several CPU numbers runs if one of them is busy, and its T_IO is the time in which
 // none is. So the sum holds for every rank, to the tick.
@@ -26,13 +26,13 @@ namespace xylem::predict {
 
 enum class TimelineState : std::uint8_t { kRun, kIo, kReady };
 
-enum class Activity : std::uint8_t { kCompute, kSend, kReceive };
+enum class Activity : std::uint8_t { kCompute, kSend, kReceive, kFile };
 
 /// What a rank does, or what it waits for.
 struct Doing {
   Activity what = Activity::kCompute;
   std::uint32_t peer = 0;   ///< Of a message.
-  std::uint64_t bytes = 0;  ///< Of a message.
+  std::uint64_t bytes = 0;  ///< Of a message, or of an access to a file.
 
   bool operator==(const Doing&) const = default;
 };
@@ -43,7 +43,8 @@ struct TimelineRow {
   TimelineState state = TimelineState::kRun;
   Ticks begin = 0, end = 0;
   /// Of kRun: what the rank does. Of kReady: what it will do when it has a core. Of kIo: what ended
-  /// the waiting, that is the message that came, or the send that was not possible or not finished.
+  /// the waiting, that is the message that came, the send that was not possible or not finished, or
+  /// the access to a file.
   Doing doing;
 
   bool operator==(const TimelineRow&) const = default;

@@ -57,6 +57,26 @@ levels = 2
 choice = "mpich"                # or "openmpi": who chooses the algorithms
 # reduce_ns_per_byte = 0.1      # time of a processor to reduce a byte with another one. 0 if left out
 # bcast = "binomial"            # this algorithm for all calls; the same for the other collectives
+
+# The storage of programs that access files. To use it, remove "# " from the lines below. Sizes are bytes, or text
+# such as "64k", "1M", "2G".
+# [storage]
+# nodes = 2                     # storage nodes: nodes of the topology on which no rank is
+# attached = "last"             # the last nodes of the topology; or a list of them such as [14, 15]
+# stripe_bytes = "1M"           # a file goes around the storage nodes in pieces of this size
+# page_bytes = 4096             # of all caches. 4096 if left out
+# page_cache_bytes = "1G"       # of each compute node. 0 or left out: none
+# read_ahead = "sequential"     # or "none": what a compute node reads before it is asked for
+# read_ahead_bytes = "128k"     # at most so much, for "sequential"
+# write = "back"                # into the page cache; or "through": to the storage nodes at once
+# copy_per_byte_ns = 0.05       # between page cache and program. 0 if left out
+# connection = "kept"           # or "per_request": when a connection to a storage node is established
+# request_ns = 5000             # time of a storage node for a request. 0 if left out
+# buffer_bytes = "4G"           # cache of each storage node. 0 or left out: none
+# buffer_read_ahead_bytes = "1M" # what a storage node reads ahead of sequential reads. 0 if left out
+# disk_read_ns = 4000000        # mean latencies of a disk array
+# disk_write_ns = 4000000
+# disk_bandwidth_bytes_per_ns = 0.5
 )";
 }
 

@@ -42,14 +42,32 @@ Result<void> load_topology(LoadedTarget& to) {
   auto topology = topology_of(to);
   if (!topology) return unexpected(std::move(topology.error()));
   to.topology = *std::move(topology);
-  const std::string fault = fault_of_count(to.target, *to.topology);
+  std::string fault = fault_of_storage(to.target, *to.topology);
+  if (fault.empty()) fault = fault_of_count(to.target, *to.topology);
   return fault.empty() ? Result<void>() : Result<void>(wrong(to.path + ": " + fault));
 }
 
 /// Nodes that ranks may use. 0: any number.
 std::uint64_t nodes_of(const LoadedTarget& of) {
   if (of.target.nodes > 0) return of.target.nodes;
-  return of.topology ? of.topology->nodes() : 0;
+  return of.topology ? of.topology->nodes() - of.target.storage.nodes : 0;
+}
+
+/// The nodes on which ranks may be, in their order: all but the storage nodes, `count` of them.
+std::vector<Node> compute_nodes(const LoadedTarget& of, std::uint64_t count) {
+  std::vector<std::uint32_t> taken = of.target.storage.attached;
+  std::ranges::sort(taken);
+  std::vector<Node> nodes;
+  nodes.reserve(count);
+  std::size_t next = 0;
+  for (std::uint32_t node = 0; nodes.size() < count; ++node) {
+    if (next < taken.size() && taken[next] == node) {
+      ++next;
+    } else {
+      nodes.push_back(Node{node});
+    }
+  }
+  return nodes;
 }
 
 /// The key that says how many ranks a node may have.
@@ -66,7 +84,9 @@ Result<std::vector<Node>> place_by_file(const LoadedTarget& on, std::size_t rank
   }
   std::vector<Node> nodes(mapping.nodes.begin(),
                           mapping.nodes.begin() + static_cast<std::ptrdiff_t>(ranks));
-  const std::uint64_t limit = nodes_of(on);
+  const std::uint64_t limit = on.topology ? on.topology->nodes() : nodes_of(on);
+  std::vector<Node> storage = on.topology ? storage_nodes(on) : std::vector<Node>{};
+  std::ranges::sort(storage);
   std::vector<std::uint32_t> ranks_on;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const std::uint32_t node = raw(nodes[rank]);
@@ -75,6 +95,9 @@ Result<std::vector<Node>> place_by_file(const LoadedTarget& on, std::size_t rank
     if (limit > 0 && node >= limit) {
       return wrong(which + "but the target has " + std::to_string(limit) +
                    " nodes, numbered from 0; use one of these");
+    }
+    if (std::ranges::binary_search(storage, nodes[rank])) {
+      return wrong(which + "which is a storage node; use another node");
     }
     ranks_on.resize(std::max<std::size_t>(ranks_on.size(), node + 1));
     if (++ranks_on[node] > on.target.max_ranks()) {
@@ -147,11 +170,23 @@ Result<std::vector<Node>> place_ranks(const LoadedTarget& target, std::size_t ra
   std::vector<Node> placed;
   if (!target.topology && room == 1) return placed;
   placed.reserve(ranks);
+  const std::uint64_t used = (ranks + room - 1) / room;
+  const std::vector<Node> among =
+      compute_nodes(target, on.mapping == MappingKind::kCyclic ? nodes : used);
   for (std::uint64_t rank = 0; rank < ranks; ++rank) {
-    const std::uint64_t node = on.mapping == MappingKind::kCyclic ? rank % nodes : rank / room;
-    placed.push_back(Node{static_cast<std::uint32_t>(node)});
+    placed.push_back(among[on.mapping == MappingKind::kCyclic ? rank % among.size() : rank / room]);
   }
   return placed;
+}
+
+std::vector<Node> storage_nodes(const LoadedTarget& target) {
+  const StorageOptions& storage = target.target.storage;
+  std::vector<Node> nodes;
+  for (std::uint32_t i = 0; i < storage.nodes; ++i) {
+    const std::uint32_t first = target.topology ? target.topology->nodes() - storage.nodes : 0;
+    nodes.push_back(Node{storage.attached.empty() ? first + i : storage.attached[i]});
+  }
+  return nodes;
 }
 
 }  // namespace xylem::predict

@@ -48,10 +48,29 @@ Result<std::unique_ptr<Topology>> make_topology(const TopologyOptions& options) 
   return unexpected(Code::kInternal, "not reached");
 }
 
+std::string fault_of_storage(const Target& target, const Topology& topology) {
+  const StorageOptions& storage = target.storage;
+  const std::string has = "the topology has " + std::to_string(topology.nodes()) + " nodes";
+  if (storage.nodes >= topology.nodes()) {
+    return "storage.nodes is " + std::to_string(storage.nodes) + ", but " + has +
+           ", and ranks need one; make it larger, or use fewer storage nodes";
+  }
+  if (storage.attached.empty()) return "";
+  const std::uint32_t last = std::ranges::max(storage.attached);
+  if (last < topology.nodes()) return "";
+  return "storage.attached names node " + std::to_string(last) + ", but " + has +
+         ", numbered from 0; use one of these";
+}
+
 std::string fault_of_count(const Target& target, const Topology& topology) {
-  if (target.nodes <= topology.nodes()) return "";
+  if (target.nodes + std::uint64_t{target.storage.nodes} <= topology.nodes()) return "";
+  const std::string without =
+      target.storage.nodes == 0
+          ? ""
+          : ", of which " + std::to_string(target.storage.nodes) + " are storage nodes";
   return "node.count is " + std::to_string(target.nodes) + ", but the topology has " +
-         std::to_string(topology.nodes()) + " nodes; make it larger, or use fewer nodes";
+         std::to_string(topology.nodes()) + " nodes" + without +
+         "; make it larger, or use fewer nodes";
 }
 
 }  // namespace xylem::predict

@@ -26,7 +26,10 @@ const Shape& shape_of(TopologyKind kind);
 /// Any kind but kNone and kGraph. Fails as the functions of network/topology.h do.
 Result<std::unique_ptr<Topology>> make_topology(const TopologyOptions& options);
 
-/// "" if the topology has all nodes of the target, else a sentence.
+/// "" if the topology has room for the storage nodes and at least one other node, else a sentence.
+std::string fault_of_storage(const Target& target, const Topology& topology);
+
+/// "" if the topology has all nodes of the target besides the storage nodes, else a sentence.
 std::string fault_of_count(const Target& target, const Topology& topology);
 
 }  // namespace xylem::predict

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <string>
 
@@ -11,6 +10,8 @@
 #include "base/quoted.h"
 #include "predict/target/collective_keys_internal.h"
 #include "predict/target/shape_internal.h"
+#include "predict/target/storage_keys_internal.h"
+#include "predict/target/values_internal.h"
 
 namespace xylem::predict {
 namespace {
@@ -37,40 +38,6 @@ struct Key {
   Need need;
   Store store;
 };
-
-template <typename Number>
-bool read_number(std::string_view text, Number& number) {
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return !text.empty() && failed == std::errc{} && end == text.data() + text.size();
-}
-
-std::string not_possible(const std::string& value, const char* remedy) {
-  return quoted(value) + " is not possible; write " + remedy;
-}
-
-std::string store_time(const std::string& value, Femtoseconds& time) {
-  const auto read = parse_nanoseconds(value);
-  if (!read) return read.error().message;
-  time = *read;
-  return "";
-}
-
-std::string store_count(const std::string& value, std::uint32_t& count) {
-  return read_number(value, count) && count > 0
-             ? ""
-             : not_possible(value, "a whole number above 0 such as 4");
-}
-
-std::string store_bandwidth(const std::string& value, Target& target) {
-  const auto read = parse_nanoseconds(value);
-  if (!read || raw(*read) == 0 || raw(*read) > kOne * kOne) {
-    return not_possible(value,
-                        "a decimal number from 0.000001 to 1000000 such as 2.5, with at most six "
-                        "digits after the point");
-  }
-  target.fabric.channel_per_byte = Femtoseconds{(kOne * kOne + raw(*read) / 2) / raw(*read)};
-  return "";
-}
 
 std::string store_ratio(const std::string& value, Target& target) {
   const auto read = parse_nanoseconds(value);
@@ -170,7 +137,8 @@ constexpr std::array kKeys = {
     Key{"network.eager_bytes", Need::kAlways, store_eager_bytes},
     Key{"network.switch_ns", Need::kWithTopology,
         [](Value it, Target& to) { return store_time(it, to.fabric.switch_time); }},
-    Key{"network.bandwidth_bytes_per_ns", Need::kWithTopology, store_bandwidth},
+    Key{"network.bandwidth_bytes_per_ns", Need::kWithTopology,
+        [](Value it, Target& to) { return store_bandwidth(it, to.fabric.channel_per_byte); }},
     Key{"network.header_share", Need::kWithTopology, store_share},
     Key{"node.flops_per_ns", Need::kMayBe, store_flops},
     Key{"node.processor_ratio", Need::kMayBe, store_ratio},
@@ -208,8 +176,8 @@ constexpr std::array kKeys = {
         [](Value it, Target& to) { return store_file(it, to.topology.file); }},
 };
 
-constexpr std::array<const char*, 5> kSections = {"network", "node", "mapping", "topology",
-                                                  "collectives"};
+constexpr std::array<const char*, 6> kSections = {"network",  "node",        "mapping",
+                                                  "topology", "collectives", "storage"};
 
 std::string section_of(const std::string& key) { return key.substr(0, key.find('.')); }
 
@@ -224,6 +192,7 @@ std::string unknown_key(const std::string& key) {
   for (const std::string& it : collective_keys()) {
     names.push_back(std::string(kCollectiveKeys) + it);
   }
+  for (std::string& it : storage_keys()) names.push_back(std::move(it));
   for (const char* it : kSections)
     sections += std::string(sections.empty() ? "[" : ", [") + it + "]";
   return quoted(key) + " is not a key of a target" + did_you_mean(key, names) +
@@ -238,7 +207,8 @@ class TargetReader {
   Result<Target> read() {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const ConfigEntry& entry = entries_[i];
-      if (i > 0 && entries_[i - 1].key == entry.key) {
+      const bool may_be_list = entry.key == "storage.attached";
+      if (i > 0 && entries_[i - 1].key == entry.key && !may_be_list) {
         return wrong(entry.line, entry.key + " is a list; write one value");
       }
       // A section without keys is an entry without a value.
@@ -251,15 +221,19 @@ class TargetReader {
         if (!fault.empty()) return wrong(entry.line, fault);
         continue;
       }
+      if (entry.key.starts_with(kStorageKeys)) {
+        const std::string fault = store_storage_key(entry, target_.storage);
+        if (!fault.empty()) return wrong(entry.line, fault);
+        note_line(entry);
+        continue;
+      }
       const auto key =
           std::ranges::find_if(kKeys, [&](const Key& it) { return entry.key == it.name; });
       if (key == kKeys.end()) return wrong(entry.line, unknown_key(entry.key));
       if (const std::string fault = key->store(entry.value, target_); !fault.empty()) {
         return wrong(entry.line, entry.key + ": " + fault);
       }
-      lines_[entry.key] = entry.line;
-      int& first = lines_.emplace(section_of(entry.key), entry.line).first->second;
-      first = std::min(first, entry.line);  // Entries are sorted by key.
+      note_line(entry);
     }
     // The kind is the first: it says which other keys are needed.
     if (has_topology()) {
@@ -270,6 +244,10 @@ class TargetReader {
     for (const Key& it : kKeys) {
       if (auto there = check(it); !there) return unexpected(there.error());
     }
+    if (has("storage")) {
+      const StorageFault fault = check_storage(target_.storage, lines_);
+      if (!fault.what.empty()) return wrong(lines_.at(fault.key), fault.what);
+    }
     if (auto shape = check_shape(); !shape) return unexpected(shape.error());
     return target_;
   }
@@ -278,6 +256,12 @@ class TargetReader {
   Unexpected wrong(int line, const std::string& what) const {
     return unexpected(Code::kInvalidArgument,
                       std::string(name_) + ":" + std::to_string(line) + ": " + what);
+  }
+
+  void note_line(const ConfigEntry& entry) {
+    lines_[entry.key] = entry.line;
+    int& first = lines_.emplace(section_of(entry.key), entry.line).first->second;
+    first = std::min(first, entry.line);  // Entries are sorted by key.
   }
 
   bool has(const std::string& key) const { return lines_.contains(key); }
@@ -354,6 +338,10 @@ class TargetReader {
     if (!has_topology() || target_.topology.kind == TopologyKind::kGraph) return {};
     const auto topology = make_topology(target_.topology);
     if (!topology) return wrong(lines_.at("topology.kind"), topology.error().message);
+    if (const std::string fault = fault_of_storage(target_, **topology); !fault.empty()) {
+      const bool is_listed = !target_.storage.attached.empty();
+      return wrong(lines_.at(is_listed ? "storage.attached" : "storage.nodes"), fault);
+    }
     const std::string fault = fault_of_count(target_, **topology);
     return fault.empty() ? Result<void>() : Result<void>(wrong(lines_.at("node.count"), fault));
   }

@@ -25,6 +25,7 @@
 #include "base/config.h"
 #include "base/result.h"
 #include "predict/collectives/choice.h"
+#include "predict/disk/options.h"
 #include "predict/network/fabric.h"
 #include "predict/network/loggps.h"
 #include "predict/network/topology.h"
@@ -80,6 +81,7 @@ struct Target {
   MappingKind mapping = MappingKind::kBlock;
   std::string mapping_file;  ///< For kFile. Relative to the target's folder.
   CollectiveModel collectives;
+  StorageOptions storage;  ///< The section [storage].
 
   std::uint32_t max_ranks() const { return processes > 0 ? processes : cores; }
 
@@ -120,10 +122,15 @@ Result<LoadedTarget> load_target(const std::string& path);
 /// than numbers below kMaxChannels.
 Result<Mapping> parse_mapping(std::string_view text, std::string_view name);
 
-/// The nodes of `ranks` ranks. Empty if the target has no topology, and one rank on each node.
-/// Fails with kInvalidArgument if the target has too few nodes or room for too few ranks, and if a
-/// mapping from a file has too few ranks, a node that does not exist, or too many ranks on a node.
-/// Messages begin with the file, and with the line if one is wrong.
+/// The node of each storage node. Empty if the target has none. Without a topology the numbers do
+/// not count.
+std::vector<Node> storage_nodes(const LoadedTarget& target);
+
+/// The nodes of `ranks` ranks, none of which is a storage node. Empty if the target has no
+/// topology, and one rank on each node. Fails with kInvalidArgument if the target has too few nodes
+/// or room for too few ranks, and if a mapping from a file has too few ranks, a node that does not
+/// exist or is a storage node, or too many ranks on a node. Messages begin with the file, and with
+/// the line if one is wrong.
 Result<std::vector<Node>> place_ranks(const LoadedTarget& target, std::size_t ranks);
 
 }  // namespace xylem::predict

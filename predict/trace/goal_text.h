@@ -35,7 +35,9 @@ namespace xylem::predict {
 /// GOAL, if a label or rank is unknown or defined twice, and if operations wait for each other.
 Result<Program> parse_goal(std::string_view text, std::string_view name);
 
-/// Returns the program as GOAL text. Operation i has the label "l" followed by i + 1.
+/// Returns the program as GOAL text. Operation i has the label "l" followed by i + 1. The program
+/// has no operations kFile and only standard sends, since GOAL cannot express others: see
+/// check_without_files() and check_standard_sends().
 std::string print_goal(const Program& program);
 
 }  // namespace xylem::predict

@@ -18,7 +18,9 @@ RankProgram scale_rank(const RankProgram& rank, std::uint64_t ratio) {
   for (Operation& it : operations) {
     if (it.kind == Kind::kCompute) it.amount = scale.next(it.amount);
   }
-  return {std::move(operations), {rank.dependents().begin(), rank.dependents().end()}};
+  return {std::move(operations),
+          {rank.dependents().begin(), rank.dependents().end()},
+          {rank.accesses().begin(), rank.accesses().end()}};
 }
 
 }  // namespace

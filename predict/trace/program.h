@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "base/result.h"
 
 namespace xylem::predict {
 
@@ -17,6 +20,8 @@ enum class Kind : std::uint8_t {
   kSend,     ///< Sends a message. Finished when the sender may reuse its buffer.
   kReceive,  ///< Posts a receive. Finished when the message has arrived.
   kCompute,  ///< Keeps a processor busy. With 0 ns: a point at which other operations are awaited.
+  kFile,     ///< Reads or writes a file. Finished when the bytes are there. Counts as kCompute in
+             ///< the order above.
 };
 
 /// The peer of a receive that accepts messages of every rank.
@@ -37,12 +42,13 @@ constexpr std::uint32_t kMaxOperations = 0x7fffffff;
 
 /// One operation of a rank. Programs of 10^9 operations should fit in memory: do not let it grow.
 struct Operation {
-  std::uint64_t amount = 0;  ///< Bytes of a message; nanoseconds of computing.
-  std::uint32_t peer = 0;    ///< Destination, or source or kAnySource. 0 for computing.
-  std::uint32_t tag = 0;     ///< Receives may have kAnyTag. 0 for computing.
+  std::uint64_t amount = 0;  ///< Bytes of a message or of a file; nanoseconds of computing.
+  /// Destination, or source or kAnySource. 0 for computing. kFile: index in accesses().
+  std::uint32_t peer = 0;
+  std::uint32_t tag = 0;  ///< Receives may have kAnyTag. 0 for computing and files.
   Kind kind = Kind::kCompute;
   std::uint8_t cpu = 0;  ///< The rank's processor (thread) that is busy with the operation.
-  std::uint8_t nic = 0;  ///< The rank's network interface. 0 for computing.
+  std::uint8_t nic = 0;  ///< The rank's network interface. 0 for computing and files.
   /// A send that waits for its receive, whatever its size (MPI_Ssend).
   bool synchronous : 1 = false;
   /// A send that never waits for its receive (MPI_Bsend). Not both.
@@ -58,6 +64,16 @@ struct Operation {
   bool operator==(const Operation&) const = default;
 };
 static_assert(sizeof(Operation) == 24);
+
+/// What an operation kFile needs besides its bytes.
+struct FileAccess {
+  std::uint64_t offset = 0;
+  std::uint32_t file =
+      0;  ///< Files are numbered from 0, without large gaps: the same for all ranks.
+  bool is_write = false;
+
+  bool operator==(const FileAccess&) const = default;
+};
 
 /// An operation that waits for another one of the same rank: for its end, or only for its start.
 class Dependent {
@@ -79,10 +95,15 @@ class RankProgram {
  public:
   RankProgram() = default;
   /// For RankBuilder. Each operation's `first_dependent` is at most the next one's.
-  RankProgram(std::vector<Operation> operations, std::vector<Dependent> dependents)
-      : operations_(std::move(operations)), dependents_(std::move(dependents)) {}
+  RankProgram(std::vector<Operation> operations, std::vector<Dependent> dependents,
+              std::vector<FileAccess> accesses = {})
+      : operations_(std::move(operations)),
+        dependents_(std::move(dependents)),
+        accesses_(std::move(accesses)) {}
 
   std::span<const Operation> operations() const { return operations_; }
+  /// The accesses of operations kFile. Empty if the rank has none.
+  std::span<const FileAccess> accesses() const { return accesses_; }
 
   /// The operations that wait for `operation`, except the next one if it `follows`. First those
   /// that wait for its start, then those that wait for its end, both in the order in which
@@ -101,6 +122,7 @@ class RankProgram {
  private:
   std::vector<Operation> operations_;
   std::vector<Dependent> dependents_;
+  std::vector<FileAccess> accesses_;
 };
 
 /// What all ranks do. Peers are below the number of ranks.
@@ -111,6 +133,13 @@ struct Program {
 
 /// The number of operations of all ranks.
 std::uint64_t count_operations(const Program& program);
+
+/// Fails with kInvalidArgument, and names the first operation that accesses a file, if there is
+/// one. `why` ends the sentence: why this is not possible, and what to do.
+Result<void> check_without_files(const Program& program, const std::string& why);
+
+/// The same for the first send with a mode of its own (Operation::synchronous, buffered).
+Result<void> check_standard_sends(const Program& program, const std::string& why);
 
 /// The bytes that the program takes in memory.
 std::uint64_t memory_of(const Program& program);

@@ -98,7 +98,8 @@ std::variant<RankProgram, Cycle> RankBuilder::finish() && {
   }
   kept.shrink_to_fit();
   operations_.shrink_to_fit();
-  RankProgram program(std::move(operations_), std::move(kept));
+  accesses_.shrink_to_fit();
+  RankProgram program(std::move(operations_), std::move(kept), std::move(accesses_));
   if (look_for_cycle) {
     if (const auto cycle = find_cycle(program)) return *cycle;
   }

@@ -30,6 +30,12 @@ class RankBuilder {
   /// An operation that was added. What the builder sets itself, it sets later.
   Operation& at(std::uint32_t operation) { return operations_[operation]; }
 
+  /// Adds what an operation kFile needs, and returns its `peer`.
+  std::uint32_t add_access(const FileAccess& access) {
+    accesses_.push_back(access);
+    return static_cast<std::uint32_t>(accesses_.size() - 1);
+  }
+
   /// `operation` starts after `required` has finished. Both have been added.
   void require(std::uint32_t operation, std::uint32_t required);
 
@@ -52,6 +58,7 @@ class RankBuilder {
 
   std::vector<Operation> operations_;
   std::vector<Dependency> dependencies_;
+  std::vector<FileAccess> accesses_;
 };
 
 }  // namespace xylem::predict

@@ -50,6 +50,9 @@ class Sequence {
   /// Adds an immediate operation: the next one starts after its start. Returns its index.
   std::uint32_t start(const Operation& operation) { return add(operation, true); }
 
+  /// Adds what an operation kFile needs, and returns its `peer`.
+  std::uint32_t add_access(const FileAccess& access) { return builder_.add_access(access); }
+
   /// Adds an operation of 0 ns that starts when these operations have finished. They were added
   /// before. The next one starts after it.
   void wait_for(std::span<const std::uint32_t> operations);

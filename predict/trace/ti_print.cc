@@ -41,7 +41,6 @@ class RankPrinter {
     text_ += '\n';
     for (std::uint32_t i = 0; i < operations_.size(); ++i) {
       if (operations_[i].cpu != 0 || operations_[i].nic != 0) return i;
-      if (operations_[i].synchronous || operations_[i].buffered) return i;
       const bool immediate = is_immediate(i);
       if (immediate && operations_[i].kind == Kind::kCompute) return i;
       const bool written = is_next(i) ? print(i, immediate) : print_wait(i);
@@ -176,6 +175,11 @@ class RankPrinter {
 }  // namespace
 
 Result<std::string> print_ti(const Program& program) {
+  const std::string why =
+      "a time-independent trace cannot express it; predict the program without writing it";
+  auto expressible = check_without_files(program, why);
+  if (expressible) expressible = check_standard_sends(program, why);
+  if (!expressible) return unexpected(expressible.error());
   std::string text;
   for (std::uint32_t rank = 0; rank < program.ranks.size(); ++rank) {
     const std::uint32_t stopped = RankPrinter(program.ranks[rank], rank, text).run();

@@ -132,6 +132,7 @@ const std::map<std::string, Fault> kFaults = {
     {"text/target", fault_of_target},
     {"text/target_example", fault_of_target},
     {"text/target_collectives", fault_of_target},
+    {"text/target_storage", fault_of_target},
     {"text/ti_collectives", fault_of_trace},
     {"text/ti_list", parses_file(predict::parse_ti_list)},
     {"text/ti_trace", fault_of_trace},

@@ -24,6 +24,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   CHECK(target->cores > 0);
   predict::FabricCosts fabric(target->network, target->fabric, target->memory);
   CHECK(fabric.transfer(size) <= predict::kMaxTicks);
+  const auto times = predict::times_of(target->storage);
+  const predict::StorageCosts storage(target->storage,
+                                      predict::LogGpsCosts(target->network, times));
+  CHECK(storage.disk_read < predict::kMaxTicks);
+  CHECK(target->storage.nodes == 0 || target->storage.stripe_bytes > 0);
   predict::LogGpsCosts costs(target->network);
   CHECK(costs.nic(size) <= predict::kMaxTicks);
   return 0;

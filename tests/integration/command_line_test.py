@@ -179,6 +179,19 @@ class CommandLine(WholeSystemTest):
         self.assertIn("SOURCE excludes --message", self.refused("predict", "a", "--target", "b", "--message", "0,1,2"))
         self.assertIn("--message: write two ranks", self.refused("predict", "--target", "b", "--message", "0,1"))
 
+    def test_predict_makes_accesses_to_files_in_their_order(self):
+        example, storage = self.xylem("predict", "--print-target").stdout.split("# [storage]\n")
+        (self.folder / "x.toml").write_text(example + "[storage]\n" + re.sub(r"(?m)^# ", "", storage))
+        done = self.xylem("predict", "--target", "x.toml", "--read", "0,a,0,4096", "--read", "0,a,0,4096", "--write", "1,b,0,1",
+                          "--read", "0,b,0,1", "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        accesses = json.loads(done.stdout)["accesses"]
+        self.assertEqual([(it["path"], it["write"], it["hit_pages"]) for it in accesses],
+                         [("b", True, 0), ("a", False, 0), ("a", False, 1), ("b", False, 1)])
+        (self.folder / "x.toml").unlink()
+        self.assertIn("--read: write a rank, a name, an offset", self.refused("predict", "--target", "b", "--read", "0,a"))
+        self.assertIn("SOURCE excludes --read", self.refused("predict", "a", "--target", "b", "--read", "0,a,0,1"))
+
     def test_help_names_what_the_code_takes(self):
         text = " ".join(self.xylem("run", "--help").stdout.split())
         for shape in re.findall(r"[a-z]+:[A-Z]+\w*", text):

@@ -71,6 +71,9 @@ class PredictedRuns(WholeSystemTest):
                 found = self.predict(store.path)
                 self.assertEqual(found["unreceived"], 0)
                 self.assertGreaterEqual(found["messages"], store.value("SELECT count(*) FROM message"))
+                done = self.xylem("predict", store.path, "--write-goal", self.folder / "random.goal")
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, "rank [0-3], operation [0-9]+: (synchronous|buffered) send: GOAL cannot express it")
                 self.assertGreater(self.predict(store.path, target=SLOW)["makespan_ns"], found["makespan_ns"])
 
     def test_a_run_without_a_whole_trace_is_refused(self):

@@ -412,6 +412,110 @@ TEST_F(Predict, AMessageNeedsNoProgram) {
   EXPECT_EQ(err.str(), "xylem predict: there is no machine; give it with --target FILE\n");
 }
 
+constexpr const char* kStorage =
+    "[storage]\nnodes = 1\nstripe_bytes = \"1M\"\npage_cache_bytes = \"64k\"\nread_ahead = "
+    "\"none\"\nwrite = \"back\"\nrequest_ns = 300\ndisk_read_ns = 5000\ndisk_write_ns = 8000\n"
+    "disk_bandwidth_bytes_per_ns = 0.5\n";
+
+TEST_F(Predict, ShowsThePartsOfAccessesToFiles) {
+  write("t.toml", std::string(kTarget) + kStorage);
+  options_.reads = {"0,data,0,8192", "0,data,0,8192"};
+  EXPECT_EQ(predict(""), kExitSuccess) << err_;
+  // 1500 + 2500 + 1500 + 127 * 6 for a message of 128 bytes, 5500 + 8191 * 6 for the answer.
+  EXPECT_EQ(out_,
+            "read of 8,192 bytes at 0 of data, rank 0, model loggps\n"
+            "  page cache: 0 hits, 0 awaited, 2 missed; 1 request; buffer: 0 hits, 2 missed\n"
+            "  part                   time\n"
+            "  connection          6.26 us\n"
+            "  request             6.26 us\n"
+            "  storage node        21.7 us\n"
+            "    of it disk array  21.4 us\n"
+            "  return              54.6 us\n"
+            "  copy                   0 ns\n"
+            "  total               88.9 us\n"
+            "read of 8,192 bytes at 0 of data, rank 0, model loggps\n"
+            "  page cache: 2 hits, 0 awaited, 0 missed; 0 requests; buffer: 0 hits, 0 missed\n"
+            "  part                time\n"
+            "  connection          0 ns\n"
+            "  request             0 ns\n"
+            "  storage node        0 ns\n"
+            "    of it disk array  0 ns\n"
+            "  return              0 ns\n"
+            "  copy                0 ns\n"
+            "  total               0 ns\n");
+}
+
+TEST_F(Predict, ShowsAccessesAsJson) {
+  write("t.toml", std::string(kTarget) + kStorage);
+  options_.reads = {"0,a,b,4096,4096"};
+  options_.writes = {"3,a,b,0,4096"};
+  EXPECT_EQ(predict("", true), kExitSuccess) << err_;
+  const auto answer = boost::json::parse(out_).as_object();
+  EXPECT_EQ(answer.at("view"), "file_accesses");
+  const auto& accesses = answer.at("accesses").as_array();
+  ASSERT_EQ(accesses.size(), 2u);
+  EXPECT_EQ(accesses[0].at("write"), true);
+  EXPECT_EQ(accesses[0].at("rank"), 3);
+  EXPECT_EQ(accesses[0].at("total_ns"), 0);
+  EXPECT_EQ(boost::json::serialize(accesses[1]),
+            "{\"rank\":0,\"path\":\"a,b\",\"offset\":4096,\"bytes\":4096,\"write\":false,"
+            "\"hit_pages\":0,\"awaited_pages\":0,\"missed_pages\":1,\"requests\":1,"
+            "\"buffer_hits\":0,\"buffer_misses\":1,\"connection_ns\":6262,\"request_ns\":6262,"
+            "\"storage_node_ns\":13492,\"disk_ns\":13192,\"return_ns\":30070,\"copy_ns\":0,"
+            "\"total_ns\":56086}");
+}
+
+TEST_F(Predict, RefusesAccessesThatItCannotRead) {
+  for (const char* it : {"", "0", "0,a,1", "0,,1,2", "x,a,1,2", "0,a,-1,2", "0,a,1,", ",a,1,2",
+                         "16777216,a,1,2", "0,a,1,2k"}) {
+    options_.reads = {it};
+    EXPECT_EQ(predict(""), kExitUsage) << it;
+    EXPECT_EQ(err_,
+              "xylem predict: write a rank, a name, an offset and a number of bytes such as "
+              "0,data.bin,0,65536\n")
+        << it;
+  }
+  options_.reads = {"0,a,0,1"};
+  EXPECT_EQ(predict(""), kExitUsage);
+  EXPECT_EQ(err_, "xylem predict: the target has no storage; add the section [storage] to it\n");
+  options_.message = "0,1,8";
+  EXPECT_EQ(predict(""), kExitUsage);
+  EXPECT_EQ(err_,
+            "xylem predict: --message is not an access to a file; leave out --message, or --read "
+            "and --write\n");
+  options_.message = "";
+  EXPECT_EQ(predict("x.goal"), kExitUsage);
+  EXPECT_EQ(err_, "xylem predict: --read needs no program; leave out --read or SOURCE\n");
+}
+
+TEST_F(Predict, MakesProgramsThatAccessFiles) {
+  SynthesisOptions io{.pattern = "io", .ranks = 2, .bytes = 40'000, .rounds = 2};
+  EXPECT_EQ(make(io), kExitFailure);
+  EXPECT_EQ(err_,
+            "xylem predict: io: rank 0, operation 1: read of 40000 bytes of file 0: the target has "
+            "no storage; add the section [storage] to it\n");
+  write("t.toml", std::string(kTarget) + kStorage);
+  EXPECT_EQ(make(io), kExitSuccess) << err_;
+  EXPECT_THAT(out_, HasSubstr("files: 4 reads of 156 KiB, 0 writes of 0 B\n"
+                              "  page caches: 20 hits, 0 awaited, 20 missed\n"
+                              "  storage nodes: 4 requests, 2 connections; buffers: 0 hits, 20 "
+                              "missed; disk arrays: 4 reads, 0 writes\n"));
+  // The target decides: with a smaller page cache, nothing is left for the second round.
+  write("t.toml", std::regex_replace(std::string(kTarget) + kStorage, std::regex("64k"), "32k"));
+  EXPECT_EQ(make(io), kExitSuccess) << err_;
+  EXPECT_THAT(out_, HasSubstr("  page caches: 0 hits, 0 awaited, 40 missed\n"));
+  io.shared = io.writes = true;
+  io.block = 4096;
+  EXPECT_EQ(make(io), kExitSuccess) << err_;
+  EXPECT_THAT(out_, HasSubstr("files: 0 reads of 0 B, 40 writes of 156 KiB\n"));
+  EXPECT_EQ(make(io, false, {(folder_ / "w.goal").string(), ""}), kExitFailure);
+  EXPECT_EQ(
+      err_,
+      "xylem predict: w.goal: rank 0, operation 1: write of 4096 bytes of file 0: GOAL cannot "
+      "express it; predict the program without writing it\n");
+  EXPECT_FALSE(fs::exists(folder_ / "w.goal"));
+}
+
 TEST_F(Predict, SaysWhichOptionsDoNotGoTogether) {
   const auto expect = [&](const SynthesisOptions& synthesis, const std::string& message) {
     EXPECT_EQ(make(synthesis), kExitUsage) << message;
@@ -422,9 +526,13 @@ TEST_F(Predict, SaysWhichOptionsDoNotGoTogether) {
   expect({.pattern = "hpl", .ranks = 4}, "--synthesise hpl needs --order, the order of the matrix");
   expect({.pattern = "ring", .ranks = 4, .grid = "2x2"},
          "--grid belongs to --synthesise hpl and halo3d, not to ring; leave it out");
-  expect({.pattern = "hpl", .ranks = 4, .bytes = 5},
-         "--bytes belongs to --synthesise ring, halo3d, binomial and recdbl, not to hpl; leave it "
-         "out");
+  expect(
+      {.pattern = "hpl", .ranks = 4, .bytes = 5},
+      "--bytes belongs to --synthesise ring, halo3d, binomial, recdbl and io, not to hpl; leave it "
+      "out");
+  expect({.pattern = "io", .ranks = 4}, "--synthesise io needs --bytes, the bytes of a file");
+  expect({.pattern = "ring", .ranks = 4, .shared = true},
+         "--shared belongs to --synthesise io, not to ring; leave it out");
   expect({.pattern = "ring", .ranks = 4, .order = 5},
          "--order belongs to --synthesise hpl, not to ring; leave it out");
   expect({.pattern = "hpl", .ranks = 4, .grid = "2x3", .order = 5},
@@ -532,6 +640,15 @@ TEST_F(Predict, DoesWhatTheDocumentSays) {
   options_.message = "0,1,8192";
   EXPECT_EQ(predict(""), kExitSuccess) << err_;
   EXPECT_EQ(out_, document_between("--message 0,1,8192\n", "```"));
+  write("t.toml", document_between("$ cat storage.toml\n", "$ xylem predict"));
+  options_ = {};
+  options_.reads = {"0,data.bin,0,8192", "0,data.bin,0,8192"};
+  EXPECT_EQ(predict(""), kExitSuccess) << err_;
+  EXPECT_EQ(out_, document_between("--read 0,data.bin,0,8192 --read 0,data.bin,0,8192\n", "```"));
+  SynthesisOptions io{.pattern = "io", .ranks = 2, .bytes = 1'000'000, .rounds = 2};
+  io.shared = true;
+  EXPECT_EQ(make(io), kExitSuccess) << err_;
+  EXPECT_EQ(out_, document_between("--bytes 1000000 --rounds 2 --shared\n", "```"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "predict/network/topology.h"
 #include "predict/replay/replay.h"
+#include "predict/synthesis/io.h"
 #include "predict/synthesis/patterns.h"
 #include "tests/unit/predict/programs.h"
 
@@ -128,6 +129,45 @@ TEST(Patterns, AreRefusedIfTheyAreNotPossible) {
   EXPECT_EQ(message(ring_program({1000, 8, 1'000'000, 0})), too_long);
   EXPECT_EQ(message(ring_program({1, 8, ~0ull, 1})), too_long);
   EXPECT_EQ(message(recursive_doubling_program({1u << 24, 8, 100, 0})), too_long);
+}
+
+TEST(IoProgram, GoesThroughItsFileInBlocks) {
+  for (const bool is_shared : {false, true}) {
+    const auto program = io_program({.ranks = 3,
+                                     .file_bytes = 1000,
+                                     .block_bytes = 300,
+                                     .rounds = 2,
+                                     .compute_ns = 5,
+                                     .is_write = true,
+                                     .is_shared = is_shared});
+    ASSERT_TRUE(program) << program.error().message;
+    ASSERT_EQ(program->ranks.size(), 3u);
+    const RankProgram& last = program->ranks[2];
+    ASSERT_EQ(last.operations().size(), 2u * (1 + 4));
+    std::uint64_t next = 0;
+    for (const Operation& it : last.operations()) {
+      if (it.kind == Kind::kCompute) {
+        next = 0;
+        continue;
+      }
+      EXPECT_EQ(last.accesses()[it.peer], (FileAccess{next, is_shared ? 0u : 2u, true}));
+      next += it.amount;
+    }
+    EXPECT_EQ(next, 1000u);
+  }
+}
+
+TEST(IoProgram, RefusesWhatItCannotMake) {
+  const auto message = [](const IoPattern& pattern) {
+    const auto program = io_program(pattern);
+    return program ? "" : program.error().message;
+  };
+  EXPECT_EQ(message({.ranks = 0}), "0 ranks are not possible; take 1 to 16777216");
+  EXPECT_EQ(message({.file_bytes = 8, .block_bytes = 0}), "a block has 0 bytes; take 1 or more");
+  EXPECT_EQ(message({.file_bytes = 8, .block_bytes = 1, .rounds = 1'000'000'000}),
+            "the program would have more than 1000000000 operations; take fewer ranks or rounds, "
+            "or larger blocks");
+  EXPECT_EQ(message({.file_bytes = 0, .rounds = ~std::uint64_t{0}}), "");
 }
 
 }  // namespace

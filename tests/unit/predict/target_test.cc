@@ -115,11 +115,11 @@ TEST(Target, RefusesBrokenFilesWithLineAndRemedy) {
             "network.bandwidth_bytes_per_ns, network.header_share"},
            {network + "[nodes]\nqount = 5\n",
             "t.toml:9: 'nodes.qount' is not a key of a target (did you mean node.count?); the "
-            "sections are [network], [node], [mapping], [topology], [collectives]"},
+            "sections are [network], [node], [mapping], [topology], [collectives], [storage]"},
            {network + "[collective]\nbcast = \"chain\"\n",
             "t.toml:9: 'collective.bcast' is not a key of a target (did you mean "
             "collectives.bcast?); the sections are [network], [node], [mapping], [topology], "
-            "[collectives]"},
+            "[collectives], [storage]"},
            {with("gap_ns", "-1"),
             "t.toml:4: network.gap_ns: '-1' is not a time in nanoseconds; write a "
             "decimal number such as 2500 or 0.18"},

@@ -44,8 +44,10 @@ static void in_a_world(bool with_threads) {
     CALL(MPI_Init, (NULL, NULL));
   prepare_values();
   CALL(MPI_Cart_create, (MPI_COMM_WORLD, 1, dims, periods, 0, &line), "comm=line");
-  CALL(MPI_Win_create, (in, sizeof in, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window),
-       "comm=world");
+  CALL(MPI_Comm_split, (MPI_COMM_WORLD, 0, -rank, &turned), "comm=turned");
+  CALL(MPI_Type_contiguous, (5, MPI_INT, &five_ints));
+  CALL(MPI_Type_commit, (&five_ints));
+  CALL(MPI_Win_create, (in, sizeof in, sizeof(int), MPI_INFO_NULL, turned, &window), "comm=turned");
   CALL(MPI_Buffer_attach, (room, sizeof room));
   open_file();
   generated_calls();
@@ -65,7 +67,9 @@ static void in_a_world(bool with_threads) {
   CALL(MPI_Buffer_attach_c, (room, sizeof room));
   CALL(MPI_Buffer_detach_c, (&detached, &bytes_c));
 #endif
-  CALL(MPI_Win_free, (&window), "comm=world");
+  CALL(MPI_Win_free, (&window), "comm=turned");
+  CALL(MPI_Type_free, (&five_ints));
+  CALL(MPI_Comm_free, (&turned), "comm=turned");
   CALL(MPI_Comm_free, (&line), "comm=line");
   CALL(MPI_Finalize, ());
 }

@@ -52,16 +52,22 @@ static bool is_root, has_left, has_right;
 static int neighbours;
 static MPI_Comm line;
 
+/* All ranks in reverse order. Arrays of counts and places are in its order. */
+static MPI_Comm turned;
+static int place;
+static MPI_Datatype five_ints;
+
 static int buffer[kRoom], out[kRoom], in[kRoom];
 static MPI_Win window;
 static MPI_File file;
 
 /* Counts and places of arrays, for ranks or neighbours: as int, and with _c as MPI_Count and
  * MPI_Aint. */
-static int all_shares, all_to_each;
-static int shares[kRanks], share_places[kRanks], to_each[kRanks], wide_places[kRanks];
+static int all_shares, all_to_each, all_from_each;
+static int shares[kRanks], share_places[kRanks], to_each[kRanks], from_each[kRanks],
+    wide_places[kRanks];
 static int byte_places[kRanks], from_line[2], two_and_three[2] = {2, 3}, three_and_two[2] = {3, 2};
-static MPI_Count shares_c[kRanks], to_each_c[kRanks], from_line_c[2];
+static MPI_Count shares_c[kRanks], to_each_c[kRanks], from_each_c[kRanks], from_line_c[2];
 static MPI_Count two_and_three_c[2] = {2, 3}, three_and_two_c[2] = {3, 2};
 static MPI_Aint share_places_c[kRanks], wide_places_c[kRanks], byte_places_c[kRanks];
 static MPI_Datatype types[kRanks];
@@ -73,6 +79,9 @@ __attribute__((format(printf, 1, 2))) static inline void say(const char* columns
   va_end(values);
   fputc('\n', said);
 }
+
+/* The rank in MPI_COMM_WORLD of a rank of `turned`, and the other way round. */
+static inline int turn(int of) { return size - 1 - of; }
 
 /* Asked before each further test: lets the other ranks go on if there are fewer processors than
  * ranks. */
@@ -100,15 +109,18 @@ static inline void prepare_values(void) {
   if (size != kRanks) MPI_Abort(MPI_COMM_WORLD, 2);
   left = (rank + size - 1) % size;
   right = (rank + 1) % size;
+  place = turn(rank);
   is_root = rank == root;
   has_left = rank > 0;
   has_right = rank < size - 1;
   neighbours = has_left + has_right;
   for (int r = 0; r < size; ++r) {
     shares[r] = r + 1, share_places[r] = all_shares, all_shares += shares[r];
-    to_each[r] = rank + r + 1, all_to_each += to_each[r];
+    to_each[r] = place + 2 * r + 1, all_to_each += to_each[r];
+    from_each[r] = r + 2 * place + 1, all_from_each += from_each[r];
     wide_places[r] = 100 * r, byte_places[r] = 400 * r, types[r] = MPI_INT;
     shares_c[r] = shares[r], share_places_c[r] = share_places[r], to_each_c[r] = to_each[r];
+    from_each_c[r] = from_each[r];
     wide_places_c[r] = wide_places[r], byte_places_c[r] = byte_places[r];
   }
   from_line[0] = rank, from_line[1] = rank + 2;

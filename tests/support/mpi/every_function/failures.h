@@ -58,9 +58,9 @@ static void failures(void) {
   CALL(MPI_Comm_set_errhandler, (comm, MPI_ERRORS_RETURN));
   CALL(MPI_Win_set_errhandler, (window, MPI_ERRORS_RETURN));
   CALL(MPI_File_set_errhandler, (file, MPI_ERRORS_RETURN));
-  CALL(MPI_Win_lock_all, (0, window), "comm=world");
-  TRY(MPI_Put, (out, 5, MPI_INT, kNoRank, 0, 5, MPI_INT, window), "comm=world");
-  CALL(MPI_Win_unlock_all, (window), "comm=world");
+  CALL(MPI_Win_lock_all, (0, window), "comm=turned");
+  TRY(MPI_Put, (out, 5, MPI_INT, kNoRank, 0, 5, MPI_INT, window), "comm=turned");
+  CALL(MPI_Win_unlock_all, (window), "comm=turned");
   TRY(MPI_Win_create, (in, sizeof in, 0, MPI_INFO_NULL, comm, &made));
   TRY(MPI_File_open, (MPI_COMM_SELF, "no/such/file", MPI_MODE_RDONLY, MPI_INFO_NULL, &other));
   TRY(MPI_File_read, (file, in, -1, MPI_INT, MPI_STATUS_IGNORE));

@@ -22,12 +22,12 @@ from generate_wrappers import Function, add_meaning, read_table  # pylint: disab
 VALUES = {
     "buf": "buffer", "buffer": "buffer", "sendbuf": "out", "recvbuf": "in", "inbuf": "out", "inoutbuf": "in",
     "origin_addr": "out", "result_addr": "in", "compare_addr": "buffer",
-    "count": "5", "sendcount": "5", "recvcount": "5", "origin_count": "5", "result_count": "5", "target_count": "5",
-    "datatype": "MPI_INT", "sendtype": "MPI_INT", "recvtype": "MPI_INT",
+    "count": "5", "sendcount": "5", "recvcount": "1", "origin_count": "5", "result_count": "5", "target_count": "5",
+    "datatype": "MPI_INT", "sendtype": "MPI_INT", "recvtype": "five_ints",
     "origin_datatype": "MPI_INT", "result_datatype": "MPI_INT", "target_datatype": "MPI_INT",
     "sendtypes": "types", "recvtypes": "types",
-    "op": "MPI_SUM", "root": "root", "comm": "MPI_COMM_WORLD", "info": "MPI_INFO_NULL",
-    "dest": "right", "source": "left", "target_rank": "right", "tag": "7", "sendtag": "7", "recvtag": "8",
+    "op": "MPI_SUM", "root": "turn(root)", "comm": "turned", "info": "MPI_INFO_NULL",
+    "dest": "turn(right)", "source": "turn(left)", "target_rank": "turn(right)", "tag": "7", "sendtag": "7", "recvtag": "8",
     "target_disp": "0", "win": "window", "fh": "file", "offset": "4000 * rank", "message": "&message",
     "status": "MPI_STATUS_IGNORE", "request": "&request",
 }
@@ -112,11 +112,15 @@ def generate(library, folder):
     for _, _, cells in read_table(here / "shapes.tsv", (6,)):
         shapes[cells[0]] = Shape(cells)
     wanted = [f for f in functions.values() if present[f.name] and f.shape in shapes]
+
+    def shape_of(function):
+        return shapes.get(function.name.removesuffix("_c")) or shapes[function.shape]
+
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "exists.h").write_text("".join(
         f"#define {macro}_{name} {macro}_{'IT' if exists else 'NOTHING'}\n" for name, exists in present.items()
         for macro in ("CALL", "TRY")))
-    calls = "".join(scene(f, shapes[f.shape]) for f in wanted)
+    calls = "".join(scene(f, shape_of(f)) for f in wanted)
     names = "".join(f"  call_{f.name}();\n" for f in wanted)
     (folder / "calls.h").write_text('#include "scenes.h"\n\n' f"{calls}static void generated_calls(void) {{\n{names}}}\n")
 

@@ -42,29 +42,29 @@ static void kinds_of_windows(void) {
 static void synchronize(void) {
   MPI_Group all, neighbour[2];
   int flag = 0;
-  CALL(MPI_Win_fence, (0, window), "comm=world");
-  CALL(MPI_Put, (out, 5, MPI_INT, MPI_PROC_NULL, 0, 5, MPI_INT, window), "comm=world");
-  CALL(MPI_Win_fence, (0, window), "comm=world");
-  CALL(MPI_Win_lock, (MPI_LOCK_SHARED, right, 0, window), "peer=%d comm=world", right);
-  CALL(MPI_Win_flush, (right, window), "peer=%d comm=world", right);
-  CALL(MPI_Win_flush_local, (right, window), "peer=%d comm=world", right);
-  CALL(MPI_Win_unlock, (right, window), "peer=%d comm=world", right);
-  CALL(MPI_Win_lock_all, (0, window), "comm=world");
-  CALL(MPI_Win_flush_all, (window), "comm=world");
-  CALL(MPI_Win_flush_local_all, (window), "comm=world");
-  CALL(MPI_Win_sync, (window), "comm=world");
-  CALL(MPI_Win_unlock_all, (window), "comm=world");
+  CALL(MPI_Win_fence, (0, window), "comm=turned");
+  CALL(MPI_Put, (out, 5, MPI_INT, MPI_PROC_NULL, 0, 5, MPI_INT, window), "comm=turned");
+  CALL(MPI_Win_fence, (0, window), "comm=turned");
+  CALL(MPI_Win_lock, (MPI_LOCK_SHARED, turn(right), 0, window), "peer=%d comm=turned", right);
+  CALL(MPI_Win_flush, (turn(right), window), "peer=%d comm=turned", right);
+  CALL(MPI_Win_flush_local, (turn(right), window), "peer=%d comm=turned", right);
+  CALL(MPI_Win_unlock, (turn(right), window), "peer=%d comm=turned", right);
+  CALL(MPI_Win_lock_all, (0, window), "comm=turned");
+  CALL(MPI_Win_flush_all, (window), "comm=turned");
+  CALL(MPI_Win_flush_local_all, (window), "comm=turned");
+  CALL(MPI_Win_sync, (window), "comm=turned");
+  CALL(MPI_Win_unlock_all, (window), "comm=turned");
   CALL(MPI_Comm_group, (MPI_COMM_WORLD, &all));
   CALL(MPI_Group_incl, (all, 1, &left, &neighbour[0]));
   CALL(MPI_Group_incl, (all, 1, &right, &neighbour[1]));
   for (int how = 0; how < 2; ++how) {
-    CALL(MPI_Win_post, (neighbour[0], 0, window), "comm=world");
-    CALL(MPI_Win_start, (neighbour[1], 0, window), "comm=world");
-    CALL(MPI_Win_complete, (window), "comm=world");
+    CALL(MPI_Win_post, (neighbour[0], 0, window), "comm=turned");
+    CALL(MPI_Win_start, (neighbour[1], 0, window), "comm=turned");
+    CALL(MPI_Win_complete, (window), "comm=turned");
     if (how == 0)
-      CALL(MPI_Win_wait, (window), "comm=world");
+      CALL(MPI_Win_wait, (window), "comm=turned");
     else
-      for (flag = 0; !is_true(flag);) CALL(MPI_Win_test, (window, &flag), "comm=world");
+      for (flag = 0; !is_true(flag);) CALL(MPI_Win_test, (window, &flag), "comm=turned");
   }
   CALL(MPI_Group_free, (&neighbour[0]));
   CALL(MPI_Group_free, (&neighbour[1]));

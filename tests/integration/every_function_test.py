@@ -115,10 +115,9 @@ class EveryFunctionTest(WholeSystemTest):
         self.assertEqual(wrong, [], "calls of functions")
         return set(called)
 
-    def run_program(self, library, how, started=()):
-        """Returns the functions that the program has called, and the worlds that it has started."""
-        store = self.run_job(mpirun(library, RANKS, "every_function", how), "--sample", "none", "--detail", "trace",
-                             name=f"{library}.{how}.db")
+    def run_program(self, library, how, started=(), program="every_function"):
+        """Returns the functions that the program and the worlds that it starts have called."""
+        store = self.run_job(mpirun(library, RANKS, program, how), "--sample", "none", "--detail", "trace", "--overwrite")
         self.assert_adds_up(store)
         called = set()
         for world, name in enumerate((how, *started)):
@@ -131,7 +130,9 @@ class EveryFunctionTest(WholeSystemTest):
     def test_every_function_is_recorded_with_what_it_means(self):
         for library in LIBRARIES:
             with self.subTest(library):
-                called = self.run_program(library, "world") | self.run_program(library, "threads")
+                called = self.run_program(library, "world")
+                by_profiling_names = self.run_program(library, "threads", program="every_function_pmpi")
+                self.assertEqual(by_profiling_names - called, {"MPI_Init_thread"})
                 called |= self.run_program(library, "dynamic", STARTED[library])
                 if library == "mpich":
                     called |= self.run_program(library, "sessions")

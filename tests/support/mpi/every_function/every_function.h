@@ -27,14 +27,23 @@
 
 #include "exists.h"
 
+#ifdef BY_PROFILING_NAME
+#define NAMED(function) P##function
+#else
+#define NAMED(function) function
+#endif
 #define CALL(function, arguments, ...) CALL_##function(function, arguments, __VA_ARGS__)
 #define CALL_IT(function, arguments, ...) \
+  (NAMED(function) arguments, say("call " #function " " __VA_ARGS__))
+/* Conversions of handles are not counted by their profiling names: MPI's Fortran libraries make
+ * several for each call. */
+#define CALL_CONVERSION(function, arguments, ...) \
   (function arguments, say("call " #function " " __VA_ARGS__))
 #define CALL_NOTHING(function, arguments, ...) ((void)0)
 #define TRY(function, arguments, ...) TRY_##function(function, arguments, __VA_ARGS__)
 #define TRY_IT(function, arguments, ...)                       \
   do {                                                         \
-    const int result_ = function arguments;                    \
+    const int result_ = NAMED(function) arguments;             \
     say("call " #function " result=%d " __VA_ARGS__, result_); \
   } while (false)
 #define TRY_NOTHING(function, arguments, ...) ((void)0)

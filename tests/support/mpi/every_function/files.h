@@ -16,27 +16,35 @@ static void files(void) {
   MPI_Count extent_c = 0;
   MPI_Group group;
   MPI_Datatype elements, filetype;
-  MPI_File other;
-  char name[64];
+  MPI_File own;
+  char name[64], representation[MPI_MAX_DATAREP_STRING];
   int number = 0;
-  CALL(MPI_File_get_amode, (file, &number));
-  CALL(MPI_File_get_atomicity, (file, &number));
-  CALL(MPI_File_set_atomicity, (file, 0));
-  CALL(MPI_File_seek, (file, 4, MPI_SEEK_SET));
-  CALL(MPI_File_get_position, (file, &bytes));
-  CALL(MPI_File_seek_shared, (file, 8, MPI_SEEK_SET));
-  CALL(MPI_File_get_position_shared, (file, &bytes));
-  CALL(MPI_File_get_byte_offset, (file, 4, &bytes));
-  CALL(MPI_File_get_size, (file, &bytes));
-  CALL(MPI_File_preallocate, (file, bytes));
-  CALL(MPI_File_set_size, (file, bytes));
-  CALL(MPI_File_sync, (file));
-  CALL(MPI_File_get_group, (file, &group));
+  /* A file of one rank: on one of several ranks, MPI_File_set_size of Open MPI 4.1.4 waits for ever
+   * once in some forty runs, without xylem too. */
+  snprintf(name, sizeof name, "own.%d", rank);
+  CALL(MPI_File_open, (MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &own),
+       "comm=self");
+  CALL(MPI_File_write, (own, out, 5, MPI_INT, MPI_STATUS_IGNORE), "bytes=20");
+  CALL(MPI_File_get_amode, (own, &number));
+  CALL(MPI_File_get_atomicity, (own, &number));
+  CALL(MPI_File_set_atomicity, (own, 0));
+  CALL(MPI_File_seek, (own, 4, MPI_SEEK_SET));
+  CALL(MPI_File_get_position, (own, &bytes));
+  CALL(MPI_File_seek_shared, (own, 8, MPI_SEEK_SET));
+  CALL(MPI_File_get_position_shared, (own, &bytes));
+  CALL(MPI_File_get_byte_offset, (own, 4, &bytes));
+  CALL(MPI_File_get_size, (own, &bytes));
+  CALL(MPI_File_preallocate, (own, bytes));
+  CALL(MPI_File_set_size, (own, bytes));
+  CALL(MPI_File_sync, (own));
+  CALL(MPI_File_get_group, (own, &group));
   CALL(MPI_Group_free, (&group));
-  CALL(MPI_File_get_type_extent, (file, MPI_INT, &extent));
-  CALL(MPI_File_get_type_extent_c, (file, MPI_INT, &extent_c));
-  CALL(MPI_File_set_view, (file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
-  CALL(MPI_File_get_view, (file, &bytes, &elements, &filetype, name));
+  CALL(MPI_File_get_type_extent, (own, MPI_INT, &extent));
+  CALL(MPI_File_get_type_extent_c, (own, MPI_INT, &extent_c));
+  CALL(MPI_File_set_view, (own, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+  CALL(MPI_File_get_view, (own, &bytes, &elements, &filetype, representation));
+  CALL(MPI_File_close, (&own));
+  CALL(MPI_File_delete, (name, MPI_INFO_NULL));
   /* Open MPI 4.1.4 refuses it. */
   TRY(MPI_Register_datarep,
       ("every", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, NULL));
@@ -44,12 +52,4 @@ static void files(void) {
   CALL(MPI_Register_datarep_c,
        ("every_c", MPI_CONVERSION_FN_NULL_C, MPI_CONVERSION_FN_NULL_C, extent_of, NULL));
 #endif
-  /* A file of one rank. */
-  snprintf(name, sizeof name, "deleted.%d", rank);
-  CALL(MPI_File_open,
-       (MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &other),
-       "comm=self");
-  CALL(MPI_File_write, (other, out, 5, MPI_INT, MPI_STATUS_IGNORE), "bytes=20");
-  CALL(MPI_File_close, (&other));
-  CALL(MPI_File_delete, (name, MPI_INFO_NULL));
 }

@@ -15,7 +15,7 @@ import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[4]
 sys.path.insert(0, str(SOURCE / "capture/generate"))
-from generate_wrappers import Function, add_meaning, read_table  # pylint: disable=wrong-import-position,import-error
+from generate_wrappers import CONVERSION, Function, add_meaning, read_table  # pylint: disable=wrong-import-position,import-error
 
 # The value of an argument by its name, unless shapes.tsv gives another one. An array of MPI_Count or MPI_Aint has the same name
 # as that of int, with _c at its end.
@@ -117,9 +117,10 @@ def generate(library, folder):
         return shapes.get(function.name.removesuffix("_c")) or shapes[function.shape]
 
     folder.mkdir(parents=True, exist_ok=True)
+    kinds = {name: "NOTHING" if not exists else "CONVERSION" if CONVERSION.search(name) else "IT"
+             for name, exists in present.items()}
     (folder / "exists.h").write_text("".join(
-        f"#define {macro}_{name} {macro}_{'IT' if exists else 'NOTHING'}\n" for name, exists in present.items()
-        for macro in ("CALL", "TRY")))
+        f"#define {macro}_{name} {macro}_{kind}\n" for name, kind in kinds.items() for macro in ("CALL", "TRY")))
     calls = "".join(scene(f, shape_of(f)) for f in wanted)
     names = "".join(f"  call_{f.name}();\n" for f in wanted)
     (folder / "calls.h").write_text('#include "scenes.h"\n\n' f"{calls}static void generated_calls(void) {{\n{names}}}\n")

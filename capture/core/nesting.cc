@@ -13,6 +13,10 @@
 #include "capture/core/process_internal.h"
 #include "capture/core/request_table_internal.h"
 
+// The linker defines these: where this library begins and ends in memory.
+extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start;
+extern "C" [[gnu::visibility("hidden")]] const char _end;
+
 namespace xylem::capture {
 namespace {
 
@@ -80,6 +84,13 @@ bool is_part_of_mpi(const void* caller) {
   set[next.fetch_add(1, std::memory_order_relaxed) % kWays].store(page | (is_part ? kIsPart : 0),
                                                                   std::memory_order_relaxed);
   return is_part;
+}
+
+// Whether a call returns into this library. This library calls none of its own wrappers. So the
+// function that it has called, in MPI or in another tool, has ended with a jump to another one:
+// MPI_Type_hvector of MPICH jumps to PMPI_Type_create_hvector.
+bool returns_to_this_library(const void* caller) {
+  return caller >= &__ehdr_start && caller < &_end;
 }
 
 bool is_on_alternate_stack() {
@@ -151,6 +162,7 @@ bool begins_anew(ThreadState& state, std::uint16_t function, const void* frame,
     note_left_call(state);
     return true;
   }
+  if (returns_to_this_library(caller)) return false;
   // A callback in Fortran calls MPI's Fortran library, which calls this function.
   if (is_part_of_mpi(caller) && !is_called_for_fortran(function)) return false;
   give_up_numbers(function);

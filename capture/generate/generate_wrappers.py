@@ -172,8 +172,8 @@ PLACES = {
 } | dict.fromkeys(("bcast", "gather", "gatherv", "scatter", "scatterv", "reduce"),
                   "at(call, {comm}, {root});") | dict.fromkeys(
     ("barrier", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce",
-     "reduce_scatter", "reduce_scatter_block", "neighbor_allgather", "neighbor_alltoall",
-     "neighbor_alltoallv", "neighbor_alltoallw"), "at(call, {comm});")
+     "reduce_scatter", "reduce_scatter_block", "neighbor_allgather", "neighbor_allgatherv",
+     "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"), "at(call, {comm});")
 
 BY_HAND = "by_hand"
 
@@ -187,6 +187,8 @@ WITH_C_POINTER = ("MPI_Alloc_mem", "MPI_Win_allocate", "MPI_Win_allocate_shared"
 WITHOUT_C = ("MPI_(Comm|Type|Win)_[gs]et_attr", "MPI_Attr_(get|put)", "MPI_(Comm|Type|Win)_create_keyval", "MPI_Keyval_create",
              "MPI_(Comm|File|Win)_create_errhandler", "MPI_Errhandler_create", "MPI_Type_match_size", "MPI_Aint_(add|diff)")
 CONVERSION = re.compile("_(c2f|f2c|f2f08|f082f|c2f08|f082c)$")
+# Functions whose int is no return code: a handle of Fortran, which is an int in Open MPI's header, or an answer.
+ANSWERS = re.compile("(?<!Status)_c2f$|^MPIX_Query_")
 MADE_BY = "// Made by capture/generate/generate_wrappers.py; do not edit.\n"
 
 
@@ -281,8 +283,7 @@ def wrapper(function, number):
     own = f"own<{returned}>({', '.join([f'k{name}'] + words)})"
     before, after = SHAPES.get(function.shape, ("", ""))
     place = PLACES.get(function.shape, "") if function.mode == "-" else ""
-    # Only an int is a return code; handles, addresses and times are not.
-    code = "result" if function.returns == "int" else "0"
+    code = "result" if function.returns == "int" and not ANSWERS.search(name) else "0"
     lines = [f"XYLEM_RECORDING {returned} record_{name}({declared}) {{",
              "  Call call;",
              f"  if (!enter(call, k{name})) return {passes};"]

@@ -170,7 +170,14 @@ class CommandLine(WholeSystemTest):
             done = self.xylem("predict", "--target", "x.toml", "--model", model, "--message", "0,63,1000", "--json")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(json.loads(done.stdout)["switches"], switches)
+        for preset in ("ib-hdr200", "ib-20g", "10gbe"):
+            done = self.xylem("predict", "--print-target", preset)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            (self.folder / "x.toml").write_text(done.stdout)
+            done = self.xylem("predict", "--target", "x.toml", "--model", "channels", "--message", "0,40,1000")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
         (self.folder / "x.toml").unlink()
+        self.assertIn("presets are ib-hdr200, ib-20g, 10gbe", self.refused("predict", "--print-target", "myrinet"))
         for arguments, fault in ((("x.goal",), "there is no machine; give it with --target FILE"),
                                  (("--message", "0,1,2"), "there is no machine; give it with --target FILE"),
                                  (("--target", "x.toml"), "there is no program; give a SOURCE, or --synthesise with a pattern")):

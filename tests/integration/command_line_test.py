@@ -48,7 +48,7 @@ class CommandLine(WholeSystemTest):
 
     def test_the_wrong_word_is_named(self):
         self.assertIn("'fnord' is not a verb of xylem; the verbs are run, serve, exec, attach, place, ls, query, report, "
-                      "top, tree, view, export, lines, predict, completion",
+                      "top, tree, view, export, lines, predict, calibrate, completion",
                       self.refused("fnord"))
         self.assertIn("--fnord is not an option of xylem", self.refused("--fnord", "run"))
         for verb in ("query", "report", "tree", "view"):
@@ -78,7 +78,7 @@ class CommandLine(WholeSystemTest):
                        "--topology SHAPE"):
             self.assertIn(f"  {option} ", text)
         for verb in ("run", "serve", "exec", "attach", "place", "ls", "query", "report", "top", "tree", "view",
-                     "predict"):
+                     "predict", "calibrate"):
             self.assertNotRegex(self.xylem(verb, "--help").stdout, r"\b(TEXT|FLOAT)\b", verb)
 
     def test_the_newest_run_is_taken_and_named(self):

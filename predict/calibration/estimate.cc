@@ -57,11 +57,14 @@ Rounds drawn_rounds(std::size_t count, Random& random) {
   return rounds;
 }
 
-/// `time` = intercept[line] + per_byte * further bytes.
+/// `time` = intercept[line] + per_byte * further bytes. Errors count relative to `scale`.
 struct Point {
   std::size_t line;
   double further_bytes;
   double time;
+  double scale;
+
+  double weight() const { return 1 / (scale * scale); }
 };
 
 struct Lines {
@@ -74,7 +77,7 @@ struct Lines {
 Lines fit_freely(std::span<const Point> points, const std::array<bool, 2>& is_at_zero) {
   std::array<double, 2> weight{}, bytes{}, time{};
   for (const Point& it : points) {
-    const double w = 1 / (it.time * it.time);
+    const double w = it.weight();
     weight[it.line] += w;
     bytes[it.line] += w * it.further_bytes;
     time[it.line] += w * it.time;
@@ -87,7 +90,7 @@ Lines fit_freely(std::span<const Point> points, const std::array<bool, 2>& is_at
   }
   double above = 0, below = 0;
   for (const Point& it : points) {
-    const double w = 1 / (it.time * it.time);
+    const double w = it.weight();
     const double x = it.further_bytes - mean_bytes[it.line];
     above += w * x * (it.time - mean_time[it.line]);
     below += w * x * x;
@@ -122,11 +125,10 @@ std::vector<Point> points_of_trains(const Samples& samples, const Rounds& rounds
   for (const auto& [bytes, times] : samples.one) {
     if (is_check_size(bytes)) continue;
     const double one = median_of(times, rounds);
-    const double between = (median_of(samples.many.at(bytes), rounds) - one) / (kTrain - 1);
+    const double many = median_of(samples.many.at(bytes), rounds);
     const auto further = static_cast<double>(bytes - 1);
-    points.push_back({0, further, one / 2});
-    // Noise alone can make a short train seem to take no time.
-    if (between > 0) points.push_back({1, further, between});
+    points.push_back({0, further, one / 2, one / 2});
+    points.push_back({1, further, (many - one) / (kTrain - 1), many / (kTrain - 1)});
   }
   return points;
 }
@@ -140,7 +142,8 @@ Numbers estimate_once(const Samples& samples, const Rounds& rounds) {
   std::vector<Point> sends;
   for (const auto& [bytes, times] : samples.send) {
     if (is_check_size(bytes)) continue;
-    sends.push_back({0, static_cast<double>(bytes - 1), median_of(times, rounds)});
+    const double time = median_of(times, rounds);
+    sends.push_back({0, static_cast<double>(bytes - 1), time, time});
   }
   of.copy_per_byte = fit(sends).per_byte;
   of.overhead_per_byte = std::min(of.copy_per_byte, of.gap_per_byte);

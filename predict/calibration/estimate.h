@@ -14,6 +14,9 @@
 // and G are those with the least sum of squares of relative errors in the first two lines, over all
 // sizes that are not kept for the check; none is below 0. Relative, because the times differ by a
 // factor of 1000 or more, and a prediction should be as good for small messages as for large ones.
+// An error of the second line is relative to PRTT(n, 0, s) / (n - 1), from which it was computed:
+// behind a long latency, the difference of two round trips may be almost 0 by chance, and must not
+// count more for that.
 // O is the slope of the third line, in the same way. o is the mean of MPI_Send and MPI_Recv for the
 // smallest size. L is what remains of 2 o + L.
 //

@@ -151,6 +151,21 @@ TEST(Estimate, IsRobustAgainstNoise) {
   }
 }
 
+/// A latency of 10 ms with noise of 1 %, which is more than a thousand messages of a byte take. The
+/// difference of two round trips is then hardly known for short messages.
+TEST(Estimate, IsNotMisledByShortMessagesBehindALongLatency) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> share(0.99, 1.01);
+    const True machine{10e6, 1000, 3000, 1, 0.1};
+    const Calibration found =
+        estimated(measured(machine, [&](double time) { return time * share(random); }));
+    SCOPED_TRACE(seed);
+    expect_near(found.latency, machine.latency, 0.01);
+    expect_near(found.gap_per_byte, machine.gap_per_byte, 0.1);
+  }
+}
+
 /// 95 % intervals. Each of them fails in one of 20 cases, so of 100 about 95 should hold. With the
 /// bounds here a right method fails less than once in 10,000 times; the seeds are fixed.
 TEST(Estimate, HasIntervalsThatContainTheTruth) {

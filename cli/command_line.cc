@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 #include "base/config.h"
@@ -27,7 +28,9 @@ std::string meant_option(const CLI::App& app, const std::string& typed) {
 
 CommandLine split_command_line(std::span<const std::string> words) {
   CommandLine line;
-  const bool has_command = !words.empty() && (words.front() == "run" || words.front() == "exec");
+  constexpr std::array kWithCommand = {"run", "exec", "calibrate"};
+  const bool has_command =
+      !words.empty() && std::ranges::find(kWithCommand, words.front()) != kWithCommand.end();
   const auto dashes = has_command ? std::find(words.begin(), words.end(), "--") : words.end();
   line.ours.assign(words.begin(), dashes);
   line.has_dashes = dashes != words.end();

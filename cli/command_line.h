@@ -17,18 +17,18 @@ class ParseError;
 
 namespace xylem {
 
-/// The words behind the program's name. `run` and `exec` take a command. CLI11 does not parse the
-/// words of this command behind `--`.
+/// The words behind the program's name. `run`, `exec` and `calibrate` take a command. CLI11 does
+/// not parse the words of this command behind `--`.
 struct CommandLine {
   std::vector<std::string> ours;     ///< For CLI11.
-  std::vector<std::string> command;  ///< The words behind the first `--` of `run` and `exec`.
+  std::vector<std::string> command;  ///< The words behind the first `--` of such a verb.
   bool has_dashes = false;           ///< True if there is this `--`.
 };
 
 /// Splits the words of a command line; never fails.
 CommandLine split_command_line(std::span<const std::string> words);
 
-/// The command of `verb` (`run` or `exec`), after parsing. It begins with the words that CLI11 did
+/// The command of a verb that takes one, after parsing. It begins with the words that CLI11 did
 /// not parse. If there are such words, the command has begun before `--`, and `--` belongs to it.
 /// Fails with kInvalidArgument if the first word looks like an option: a mistyped option must not
 /// be started as a command.

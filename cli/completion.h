@@ -22,9 +22,10 @@ const std::vector<std::string>& shell_names();
 std::optional<Shell> shell_of(std::string_view name);
 
 /// Returns a script that completes the verbs of `app`, their options, and the words of closed sets.
-/// Where a file is expected, the script offers files; behind `--` of `run` and `exec` it completes
-/// another command. The value name of an option says what to offer. Words separated by `|` are a
-/// closed set. FILE, PAGE and SHAPE are files. Any other value is not completed.
+/// Where a file is expected, the script offers files; behind `--` of `run`, `exec` and
+/// `calibrate` it completes another command. The value name of an option says what to offer. Words
+/// separated by `|` are a closed set. FILE, PAGE and SHAPE are files. Any other value is not
+/// completed.
 ///
 /// The bash script works with and without the package bash-completion. The zsh script may be
 /// sourced or be the file `_xylem` in a folder of `fpath`.

@@ -6,6 +6,7 @@
 
 #include "base/own_process.h"
 #include "cli/attach_command.h"
+#include "cli/calibrate_command.h"
 #include "cli/command_line.h"
 #include "cli/completion_command.h"
 #include "cli/exec_command.h"
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
   add_export_command(app, code);
   add_lines_command(app, code);
   add_predict_command(app, code);
+  add_calibrate_command(app, line, code);
   add_completion_command(app, code);
 
   try {

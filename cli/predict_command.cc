@@ -26,6 +26,7 @@
 #include "cli/storage_text.h"
 #include "predict/replay/machine.h"
 #include "predict/source/source.h"
+#include "predict/target/presets.h"
 #include "predict/target/target.h"
 #include "viz/json.h"
 #include "viz/reply.h"
@@ -49,6 +50,14 @@ predict::Model model_of(const std::string& name) {
 /// Reads the target. Fails also if it has not what the model needs.
 Result<predict::LoadedTarget> target_for(const PredictOptions& options) {
   auto target = predict::load_target(options.target);
+  if (!target && target.error().code == Code::kNotFound &&
+      predict::find_preset(options.target) != nullptr) {
+    // A preset is never taken for a file: the user should see its guesses, and keep it.
+    return unexpected(Code::kNotFound,
+                      target.error().message +
+                          "; to get the preset of this name: " + "xylem predict --print-target " +
+                          options.target + " > " + options.target + ".toml");
+  }
   if (target && !target->topology && model_of(options.model) != predict::Model::kLogGps) {
     return unexpected(Code::kInvalidArgument,
                       target->path + ": has no topology, which the model " + options.model +
@@ -308,6 +317,17 @@ void print_doubts(const predict::MachinePrediction& result, const predict::Topol
   }
 }
 
+/// What --print-target prints if no preset is named.
+constexpr const char* kExample = "example";
+
+std::string preset_names(const char* between = "|") {
+  std::string names;
+  for (const predict::Preset& it : predict::presets()) {
+    names += (names.empty() ? "" : between) + std::string(it.name);
+  }
+  return names;
+}
+
 }  // namespace
 
 int run_predict(const PredictOptions& options, std::ostream& out, std::ostream& err) {
@@ -412,14 +432,26 @@ void add_predict_command(CLI::App& app, int& code) {
   add_accesses("--read", options->reads, false,
                "The same for a read. May be repeated: caches keep what they have");
   command->add_flag("--json", options->json, "One JSON object for programs");
-  const auto print = std::make_shared<bool>(false);
-  command->add_flag("--print-target", *print,
-                    "Print an example of a target with all keys, and exit");
+  const auto printed = std::make_shared<std::string>();
+  CLI::Option* print =
+      command
+          ->add_option(
+              "--print-target", *printed,
+              "Print a target with a comment for each number, and exit: one of the presets, "
+              "or, without a name, an example with all keys")
+          ->type_name(preset_names())
+          ->expected(0, 1)
+          ->default_str(kExample)
+          ->check([](const std::string& text) {
+            if (text == kExample || predict::find_preset(text) != nullptr) return std::string();
+            return xylem::quoted(text) + " is not a preset; the presets are " + preset_names(", ");
+          });
   add_synthesis_options(*command, options->synthesis);
   add_program_files(*command, options->files);
-  command->callback([options, print, &code] {
-    if (*print) {
-      std::cout << predict::example_target() << std::flush;
+  command->callback([options, printed, print, &code] {
+    if (print->count() > 0) {
+      const predict::Preset* preset = predict::find_preset(*printed);
+      std::cout << (preset != nullptr ? preset->text : predict::example_target()) << std::flush;
       code = kExitSuccess;
       return;
     }

@@ -159,6 +159,20 @@ bool is_value(const std::vector<std::string>& command, std::size_t at) {
   return at >= 2 && is_parameter_option(command[at - 2]);
 }
 
+Result<fs::path> find_prefix() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return unexpected(Code::kInternal, "/proc/self/exe cannot be read: is /proc mounted?");
+  // PREFIX/bin/xylem or PREFIX/libexec/xylem/PROGRAM.
+  fs::path prefix = self.parent_path().parent_path();
+  if (prefix.filename() == "libexec") prefix = prefix.parent_path();
+  return prefix;
+}
+
+Unexpected missing(const std::string& path) {
+  return unexpected(Code::kNotFound, path + " is missing: the installation is not complete");
+}
+
 }  // namespace
 
 std::string variable(const std::vector<std::string>& current, std::string_view name) {
@@ -268,12 +282,9 @@ Result<Environment> rank_environment(const std::string& capture_library,
 }
 
 Result<Installation> find_installation() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error) return unexpected(Code::kInternal, "/proc/self/exe cannot be read: is /proc mounted?");
-  // PREFIX/bin/xylem or PREFIX/libexec/xylem/PROGRAM.
-  fs::path prefix = self.parent_path().parent_path();
-  if (prefix.filename() == "libexec") prefix = prefix.parent_path();
+  const auto prefix_found = find_prefix();
+  if (!prefix_found) return unexpected(prefix_found.error());
+  const fs::path& prefix = *prefix_found;
   Installation found;
   found.xylem = prefix / "bin" / "xylem";
   found.frontend = prefix / "libexec" / "xylem" / "xylem-frontend";
@@ -283,10 +294,17 @@ Result<Installation> find_installation() {
   for (const std::string& path :
        {found.frontend, found.backend, found.comm_process, found.capture_library}) {
     if (::access(path.c_str(), R_OK) != 0) {
-      return unexpected(Code::kNotFound, path + " is missing: the installation is not complete");
+      return missing(path);
     }
   }
   return found;
+}
+
+Result<std::string> find_internal_program(const std::string& name) {
+  const auto prefix = find_prefix();
+  if (!prefix) return unexpected(prefix.error());
+  const std::string path = *prefix / "libexec" / "xylem" / name;
+  return ::access(path.c_str(), R_OK) == 0 ? Result<std::string>(path) : missing(path);
 }
 
 }  // namespace xylem::launch

@@ -95,4 +95,8 @@ struct Installation {
 /// Fails with kNotFound; the message has the missing path.
 Result<Installation> find_installation();
 
+/// Finds one program that only xylem starts, for example "xylem-calibrate", in the same way. Fails
+/// in the same way if it is missing.
+Result<std::string> find_internal_program(const std::string& name);
+
 }  // namespace xylem::launch

@@ -48,7 +48,7 @@ class CommandLine(WholeSystemTest):
 
     def test_the_wrong_word_is_named(self):
         self.assertIn("'fnord' is not a verb of xylem; the verbs are run, serve, exec, attach, place, ls, query, report, "
-                      "top, tree, view, export, lines, predict, completion",
+                      "top, tree, view, export, lines, predict, calibrate, completion",
                       self.refused("fnord"))
         self.assertIn("--fnord is not an option of xylem", self.refused("--fnord", "run"))
         for verb in ("query", "report", "tree", "view"):
@@ -78,7 +78,7 @@ class CommandLine(WholeSystemTest):
                        "--topology SHAPE"):
             self.assertIn(f"  {option} ", text)
         for verb in ("run", "serve", "exec", "attach", "place", "ls", "query", "report", "top", "tree", "view",
-                     "predict"):
+                     "predict", "calibrate"):
             self.assertNotRegex(self.xylem(verb, "--help").stdout, r"\b(TEXT|FLOAT)\b", verb)
 
     def test_the_newest_run_is_taken_and_named(self):
@@ -170,7 +170,14 @@ class CommandLine(WholeSystemTest):
             done = self.xylem("predict", "--target", "x.toml", "--model", model, "--message", "0,63,1000", "--json")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(json.loads(done.stdout)["switches"], switches)
+        for preset in ("ib-hdr200", "ib-20g", "10gbe"):
+            done = self.xylem("predict", "--print-target", preset)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            (self.folder / "x.toml").write_text(done.stdout)
+            done = self.xylem("predict", "--target", "x.toml", "--model", "channels", "--message", "0,40,1000")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
         (self.folder / "x.toml").unlink()
+        self.assertIn("presets are ib-hdr200, ib-20g, 10gbe", self.refused("predict", "--print-target", "myrinet"))
         for arguments, fault in ((("x.goal",), "there is no machine; give it with --target FILE"),
                                  (("--message", "0,1,2"), "there is no machine; give it with --target FILE"),
                                  (("--target", "x.toml"), "there is no program; give a SOURCE, or --synthesise with a pattern")):

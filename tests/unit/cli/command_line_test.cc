@@ -37,6 +37,12 @@ TEST(CommandLine, GivesTheJobAllWordsBehindTheDashes) {
               ElementsAre("app", "--store", "y"));
 }
 
+TEST(CommandLine, GivesTheLauncherOfACalibrationItsWords) {
+  const auto split = split_command_line(Words{"calibrate", "--json", "--", "mpirun", "-n", "2"});
+  EXPECT_THAT(split.ours, ElementsAre("calibrate", "--json"));
+  EXPECT_THAT(split.command, ElementsAre("mpirun", "-n", "2"));
+}
+
 TEST(CommandLine, KeepsDashesInsideACommand) {
   EXPECT_THAT(*command({"run", "sh", "-c", "$0", "--", "word"}),
               ElementsAre("sh", "-c", "$0", "--", "word"));

@@ -651,5 +651,15 @@ TEST_F(Predict, DoesWhatTheDocumentSays) {
   EXPECT_EQ(out_, document_between("--bytes 1000000 --rounds 2 --shared\n", "```"));
 }
 
+TEST_F(Predict, NeverTakesAPresetForAFile) {
+  write("a.goal", kRing);
+  options_.source = (folder_ / "a.goal").string();
+  options_.target = "ib-20g";
+  std::ostringstream out, err;
+  EXPECT_EQ(run_predict(options_, out, err), kExitUsage);
+  EXPECT_EQ(out.str(), "");
+  EXPECT_THAT(err.str(), HasSubstr("xylem predict --print-target ib-20g > ib-20g.toml"));
+}
+
 }  // namespace
 }  // namespace xylem

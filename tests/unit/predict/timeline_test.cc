@@ -130,7 +130,8 @@ TEST(Table1, MessagesInsideANodeDoNotUseTheNetwork) {
 
 // H16. Figure 1 of SimHPC: p0 and p1 share a core of the host, and each of three processes owns a
 // core of the target. p0 sends to p1, reads a file, and p1 sends to p2. Rank 3 stands for the
-// storage: it answers p0's request after the time of a read.
+// storage here: it answers p0's request after the time of a read. timeline_of_files_test.cc has a
+// file.
 Program figure_1() {
   return {{chain({compute(80), send(8, 1), compute(30), send(8, 3), receive(8, 3), compute(20)}),
            chain({compute(60), receive(8, 0), compute(50), send(8, 2), compute(10)}),

@@ -24,14 +24,15 @@ class Timelines final : public TimelineSink {
   /// The rows of a rank, for example "run 0-5 compute, io 5-9 receive 0".
   std::string of(std::uint32_t rank) const {
     static constexpr const char* kStates[] = {"run", "io", "ready"};
-    static constexpr const char* kActivities[] = {"compute", "send", "receive"};
+    static constexpr const char* kActivities[] = {"compute", "send", "receive", "file"};
     std::string text;
     for (const TimelineRow& it : rows_) {
       if (it.rank != rank) continue;
       text += (text.empty() ? "" : ", ") + std::string(kStates[static_cast<int>(it.state)]) + " " +
               std::to_string(it.begin) + "-" + std::to_string(it.end) + " " +
               kActivities[static_cast<int>(it.doing.what)];
-      if (it.doing.what != Activity::kCompute) text += " " + std::to_string(it.doing.peer);
+      if (it.doing.what == Activity::kSend || it.doing.what == Activity::kReceive)
+        text += " " + std::to_string(it.doing.peer);
     }
     return text;
   }

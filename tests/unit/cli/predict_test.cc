@@ -152,8 +152,7 @@ TEST_F(Predict, RefusesWithOneSentence) {
   EXPECT_THAT(err_, HasSubstr("xylem predict: wrong.goal:2: "));
   write("run.db", std::string("SQLite format 3\0", 16));
   EXPECT_EQ(predict("run.db"), kExitFailure);
-  EXPECT_THAT(
-      err_, HasSubstr("xylem predict: run.db: it is not a SQLite database"));
+  EXPECT_THAT(err_, HasSubstr("xylem predict: run.db: it is not a SQLite database"));
   EXPECT_EQ(predict("nothing.goal"), kExitFailure);
   EXPECT_THAT(err_, HasSubstr("xylem predict: nothing.goal: "));
   write("t.toml", "[network]\nlatency = 5\n");

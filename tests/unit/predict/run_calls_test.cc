@@ -81,7 +81,8 @@ class RunCallsTest : public storage::StoredRun {
     EXPECT_TRUE(collectives) << collectives.error().message;
     TagNumbers tags;
     std::uint64_t operations_left = operations_;
-    RunCalls calls(0, {kRanks, *collectives, tags, model_, kSameProcessor, operations_left}, costs_, waits_);
+    RunCalls calls(0, {kRanks, *collectives, tags, model_, kSameProcessor, operations_left}, costs_,
+                   waits_);
     std::map<std::string, FunctionId> ids;
     for (const Record& it : records) {
       wire::Event event = it.event;

@@ -34,18 +34,18 @@ class PredictedRuns(WholeSystemTest):
         return {key: value for key, value in found.items() if key != "events_per_s"}
 
     def test_ranks_that_compute_in_turn(self):
-        """A token goes round; each holds it for 60 ms. So the makespan is the sum, on any fast network."""
+        """A token goes round; each computes for 60 ms of processor time. So the makespan is the sum, on any fast network."""
         rounds, ms = 6, 60
         for library in LIBRARIES:
             with self.subTest(library):
-                store = self.run_job(mpirun(library, RANKS, "known_times", "turn", rounds, ms), "--detail", "trace",
+                store = self.run_job(mpirun(library, RANKS, "known_times", "burn", rounds, ms), "--detail", "trace",
                                      name=f"{library}.db")
                 found = self.predict(store.path)
                 truth = rounds * RANKS * ms * 1e6
-                # The ranks nap while they compute, and wake up late on a busy machine.
+                # On a busy machine, ranks wait for a processor while they compute. This is left out only if it is certain.
                 recorded = store.value("SELECT max(begin_ns) FROM event WHERE function = 'MPI_Finalize'") - store.value(
                     "SELECT min(end_ns) FROM event WHERE function IN ('MPI_Init', 'MPI_Init_thread')")
-                self.assertGreater(found["makespan_ns"], 0.8 * truth)
+                self.assertGreater(found["makespan_ns"], 0.9 * truth)
                 self.assertLess(found["makespan_ns"], 1.01 * recorded)
                 self.assertEqual(found["unreceived"], 0)
                 files = self.folder / "turn.goal", self.folder / "turn.ti"

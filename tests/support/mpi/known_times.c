@@ -11,6 +11,10 @@
  * In each round, one rank after the other computes for MS: a rank starts when it has received the
  * token of the rank before.
  *
+ *   known_times burn ROUNDS MS
+ *
+ * The same, but computing keeps a processor busy until the thread has had it for MS.
+ *
  *   known_times after ROUNDS MS REST_MS
  *
  * In each round, all compute for MS and meet. After MPI_Finalize, rank 0 goes on for REST_MS.
@@ -34,6 +38,14 @@ static void compute(double ms) {
   while (now() < end) nanosleep(&nap, NULL);
 }
 
+static void burn(double ms) {
+  struct timespec begin, t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+  do {
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  } while ((t.tv_sec - begin.tv_sec) * 1e3 + (t.tv_nsec - begin.tv_nsec) * 1e-6 < ms);
+}
+
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
   const int rounds = atoi(argv[2]);
@@ -44,12 +56,13 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Barrier(MPI_COMM_WORLD);
   for (int round = 0; round < rounds; ++round) {
-    if (strcmp(argv[1], "turn") == 0) {
+    const int burns = strcmp(argv[1], "burn") == 0;
+    if (burns || strcmp(argv[1], "turn") == 0) {
       if (round > 0 || rank > 0) {
         MPI_Recv(&token, 1, MPI_INT, (rank + size - 1) % size, 7, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
       }
-      compute(first);
+      burns ? burn(first) : compute(first);
       if (round < rounds - 1 || rank < size - 1) {
         MPI_Send(&token, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD);
       }

@@ -66,10 +66,11 @@ struct SourceProgram {
 /// the program, and while it reads some 100 bytes for each operation under way.
 ///
 /// Fails with kInvalidArgument, a reason and what to do: if the run has no trace, if the trace is
-/// not whole (view `unmatched`), if a function that communicates was sampled, if the run has
-/// several worlds and `world` is not one of them, and if a rank calls what a program cannot
-/// express: one-sided transfers, collectives on neighbours or between groups, and persistent
-/// collectives. Fails like a query if the file cannot be read.
+/// not whole (view `unmatched`, but messages whose two halves are both there need no number), if a
+/// function that communicates was sampled, if the run has several worlds and `world` is not one of
+/// them, and if a rank calls what a program cannot express: one-sided transfers, collectives on
+/// neighbours or between groups, and persistent collectives. Fails like a query if the file cannot
+/// be read.
 Result<SourceProgram> read_run(storage::RunFile& run, const RunOptions& options = {});
 
 }  // namespace xylem::predict

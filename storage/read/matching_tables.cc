@@ -12,6 +12,7 @@
 #include "storage/read/matched_events.h"
 #include "storage/read/matching_tables_internal.h"
 #include "storage/read/row_table_internal.h"
+#include "storage/read/unmatched_reasons.h"
 #include "storage/table_keys_internal.h"
 
 namespace xylem::storage {
@@ -184,11 +185,11 @@ void CollectiveRows::column(sqlite3_context* out, int column) {
 const char* reason_of(Unmatched reason) {
   switch (reason) {
     case Unmatched::kNotReceived:
-      return "its receive is not in the trace";
+      return kReceiveIsMissing;
     case Unmatched::kNotSent:
       return "its send is not in the trace";
     case Unmatched::kNoNumber:
-      return "its number is not known";
+      return kNumberIsUnknown;
     case Unmatched::kAmbiguous:
       return "two threads used the channel at the same time";
   }
@@ -291,7 +292,7 @@ class UnmatchedRows final : public RowSource, MessageSink {
         const std::string& name = stream_.function_name(item);
         if (found_.add(*process.world, *process.rank, event, name)) found_.drop_newest();
       } else {
-        ++counts_[{*process.world, *process.rank, "collective", "its number is not known"}];
+        ++counts_[{*process.world, *process.rank, "collective", kNumberIsUnknown}];
       }
     }
     for (const auto& [key, row] : found_.rows()) {

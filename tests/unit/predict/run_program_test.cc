@@ -218,6 +218,22 @@ TEST_F(RunProgramTest, RefusesATraceThatIsNotWhole) {
   EXPECT_NE(message.find("SELECT * FROM unmatched"), std::string::npos) << message;
 }
 
+TEST_F(RunProgramTest, AMessageWhoseReceiveHasNoNumberIsMatchedInOrder) {
+  auto unnumbered = receive(150, 250, 8);
+  unnumbered.flags = wire::kEventReceive | wire::kEventAnySource;
+  put_all(0, {event(kInit, 0, 100), send(200, 8), event(kFinalize, 300, 400)});
+  put_all(1, {event(kInit, 0, 50), unnumbered, event(kFinalize, 255, 400)});
+  const auto made = read();
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->assumptions.back(),
+            "messages to receives with wildcards (1) are matched in the order in which these were "
+            "posted");
+  const auto replayed = replay(made->program, LogGps{});
+  ASSERT_TRUE(replayed);
+  EXPECT_EQ(replayed->messages, 1u);
+  EXPECT_EQ(replayed->unreceived, 0u);
+}
+
 TEST_F(RunProgramTest, RefusesARunWithoutATrace) {
   expect_refused(
       "the run has no trace; record it with: xylem run --detail trace --store FILE -- COMMAND");

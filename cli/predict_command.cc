@@ -230,6 +230,7 @@ std::string usage_fault(const PredictOptions& options) {
                               : !options.files.goal.empty() ? "--write-goal"
                               : !options.files.ti.empty()   ? "--write-ti"
                               : !options.timeline.empty()   ? "--timeline"
+                              : options.world               ? "--world"
                                                             : nullptr;
     if (other != nullptr) {
       return parts + " needs no program; leave out " + parts + " or " + other;
@@ -241,6 +242,9 @@ std::string usage_fault(const PredictOptions& options) {
   }
   if (is_made && !options.source.empty()) {
     return "there is a SOURCE and --synthesise; give one of them";
+  }
+  if (is_made && options.world) {
+    return "only the file of a run has worlds; leave out --world or --synthesise";
   }
   if (!is_made && options.source.empty()) {
     return "there is no program; give a SOURCE, or --synthesise with a pattern";

@@ -24,8 +24,8 @@ namespace xylem {
 ///   rank,begin_ns,end_ns,state,what,peer,bytes
 ///   0,0,1500,run,send,1,8192
 ///
-/// Times are exact decimal numbers. `state` is run, io or ready, `what` is compute, send or
-/// receive, or file. Peer and bytes of computing are empty, and so is the peer of a file. Rows of a
+/// Times are exact decimal numbers. `state` is run, io or ready, `what` is compute, send,
+/// receive or file. Peer and bytes of computing are empty, and so is the peer of a file. Rows of a
 /// rank are in the order of time, rows of different ranks are mixed.
 class TimelineFile final : public predict::TimelineSink {
  public:

@@ -17,6 +17,9 @@ constexpr std::uint64_t kMaxResources = std::uint64_t{1} << 26;
 /// ReplayWatch::go_on is called after so many events, waiting ones included.
 constexpr std::uint64_t kEventsBetweenCalls = 1 << 16;
 
+/// So many bytes of a file take about as long as an event: a page.
+constexpr std::uint64_t kBytesOfEvent = 4096;
+
 /// Loads operations so far ahead: programs do not fit into a cache, and run mostly in their order.
 constexpr std::size_t kAhead = 8;
 
@@ -184,6 +187,7 @@ void Replay::access_file(const Event& event, const Operation& of) {
   const FileAccess& access = program_.ranks[event.rank].accesses()[of.peer];
   const Node node = routes_ == nullptr ? Node{event.rank} : routes_->node_of_rank[event.rank];
   start(event.rank, event.operation, event.time);
+  left_ -= std::min(left_ - 1, of.amount / kBytesOfEvent);
   storage_->begin(
       {node, event.rank, event.operation, access.file, access.offset, of.amount, access.is_write},
       event.time);
@@ -331,7 +335,7 @@ void Replay::push_first() {
 
 Result<Prediction> Replay::run() {
   push_first();
-  std::uint64_t left = kEventsBetweenCalls;
+  left_ = kEventsBetweenCalls;
   while (!queue_.empty()) {
     Event event = queue_.pop();
     if (event.time >= kMaxTicks) return too_long();
@@ -340,8 +344,8 @@ Result<Prediction> Replay::run() {
     } else if (take_turn(event)) {
       shares_cores_ ? ask_for_core(event) : handle(event);
     }
-    if (--left > 0) continue;
-    left = kEventsBetweenCalls;
+    if (--left_ > 0) continue;
+    left_ = kEventsBetweenCalls;
     if (watch_.go_on && !watch_.go_on(prediction_.events)) {
       return unexpected(Code::kUnavailable, "the replay was stopped");
     }
@@ -381,9 +385,11 @@ Result<Prediction> replay_on(const Program& program, const LogGpsCosts& costs, c
             "CPU and NIC numbers");
   }
   if (routes != nullptr && routes->shares_cores && resources.cpus() > 1) {
-    return unexpected(Code::kInvalidArgument,
-                      "the program has several CPU numbers, which is not possible on nodes with "
-                      "more ranks than cores; raise node.cores, or use one CPU number");
+    return unexpected(
+        Code::kInvalidArgument,
+        "the program has several CPU numbers, which is not possible on nodes with "
+        "more ranks than cores; raise node.cores, lower node.processes, or use one CPU "
+        "number (in a run, each thread that calls MPI has one)");
   }
   if (watch.timeline != nullptr) watch.timeline->begin(costs.ticks_per_ns());
   return Replay(program, costs, routes, storage, resources, watch).run();

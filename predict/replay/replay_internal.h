@@ -220,6 +220,7 @@ class Replay final : private SchedulerEvents {
   /// With the scheduler, for each rank: the event that needs a core, and the one that is under way.
   std::vector<Event> asked_, running_;
   std::uint64_t created_ = 0;  ///< Events, without calls.
+  std::uint64_t left_ = 0;     ///< Events until the next call of ReplayWatch::go_on.
   std::uint64_t finished_ = 0;
   std::vector<std::uint32_t> on_the_way_;  ///< For each number of the network: the operation.
   Prediction prediction_;

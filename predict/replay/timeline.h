@@ -1,6 +1,7 @@
 #pragma once
 
-// The target timeline of a rank: in each moment it runs, waits for a message, or waits for a core.
+// The target timeline of a rank: in each moment it runs, waits for a message or a file, or waits
+// for a core.
 //
 //   T_exec = T_run + T_IO + T_ready                                (SimHPC, Sec. 3.1, equation 1)
 //

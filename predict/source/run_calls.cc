@@ -16,7 +16,7 @@ constexpr Nanos kMaxTestsWithoutRecord = 1000;
 constexpr Nanos kMillion = 1'000'000;
 
 /// Times of a damaged file may be anything. 2^61 ns are 73 years, so differences do not overflow.
-Nanos sound(Nanos time) {
+Nanos clamp_time(Nanos time) {
   constexpr Nanos kMax = Nanos{1} << 61;
   return std::clamp(time, -kMax, kMax);
 }
@@ -58,7 +58,7 @@ FunctionUse use_of(std::string_view function, std::string_view function_class) {
              function == "MPI_Parrived") {
     use.kind = kPoll;
   } else if (function == "MPI_Waitall" || function == "MPI_Waitany" || function == "MPI_Waitsome") {
-    use.kind = kSeveral;
+    use.kind = kCompletesSeveral;
   } else if (function_class == "collective") {
     if (const auto known = collective_function(function)) {
       use.kind = kCollective;
@@ -69,7 +69,7 @@ FunctionUse use_of(std::string_view function, std::string_view function_class) {
   } else if (function_class == "one_sided") {
     use.kind = function.starts_with("MPI_Win_") ? kOther : kRefused;
   } else if (std::ranges::find(kLocalClasses, function_class) != kLocalClasses.end() &&
-             !starts_with_any(function, kMakeCommunicators)) {
+             (!starts_with_any(function, kMakeCommunicators) || function.ends_with("_keyval"))) {
     use.kind = kComputing;
   }
   return use;
@@ -103,9 +103,9 @@ Unexpected RunCalls::refuse(std::string_view name, std::string_view why) const {
 }
 
 Unexpected RunCalls::too_many() const {
-  return unexpected(Code::kExhausted, "the program has more than " +
-                                          std::to_string(kMaxOperationsOfRun) +
-                                          " operations, which take 24 GB; record a shorter run");
+  return unexpected(Code::kExhausted,
+                    "the program has more than " + std::to_string(kMaxOperationsOfRun) +
+                        " operations, which need more than 24 GB; record a shorter run");
 }
 
 // ---- threads and computing ----
@@ -126,6 +126,21 @@ void RunCalls::begin_thread(Thread& thread, const wire::Event& event) {
   thread.last_end = is_in_call ? first.call_begin : first.last_end;
 }
 
+/// Calls of other threads that had ended are complete: what begins now may wait for their
+/// operations.
+Result<void> RunCalls::end_calls_before(const wire::Event& event) {
+  for (std::uint32_t i = 0; i < threads_.size(); ++i) {
+    Thread& it = threads_[i];
+    if (i == raw(event.thread) || it.pending.kind == Pending::Kind::kNothing) continue;
+    if (it.call_end > event.begin_ns) continue;
+    sequence_.go_on(it.strand);
+    auto ended = end_call(it);
+    if (!ended) return ended;
+    it.strand = sequence_.strand();
+  }
+  return {};
+}
+
 /// Makes the event's thread the current one.
 Result<RunCalls::Thread*> RunCalls::enter(const wire::Event& event) {
   const std::uint32_t index = raw(event.thread);
@@ -135,7 +150,11 @@ Result<RunCalls::Thread*> RunCalls::enter(const wire::Event& event) {
                           std::to_string(kMaxThreads) + " threads; a program cannot express this");
   }
   if (index >= threads_.size()) threads_.resize(index + 1);
-  if (!threads_.empty()) threads_[current_].strand = sequence_.strand();
+  threads_[current_].strand = sequence_.strand();
+  if (threads_.size() > 1) {
+    auto ended = end_calls_before(event);
+    if (!ended) return unexpected(ended.error());
+  }
   Thread& thread = threads_[index];
   if (!thread.has_begun) begin_thread(thread, event);
   current_ = index;
@@ -143,31 +162,41 @@ Result<RunCalls::Thread*> RunCalls::enter(const wire::Event& event) {
   return &thread;
 }
 
-/// What is left of a gap that follows a test without success.
+/// The part of a gap after a test without success that is computing.
 Nanos RunCalls::after_polls(Thread& thread, const wire::Event& event, const FunctionUse& use,
                             Nanos gap) {
-  if (use.kind == FunctionUse::Kind::kPoll && event.function == thread.poll && event.calls > 0) {
+  if (use.kind != FunctionUse::Kind::kPoll) return gap;  // The loop has ended without success.
+  // A record that stands for several calls, or for none, is that of a sampled function. Else there
+  // is no other test in the gap.
+  const bool is_sampled = thread.poll_is_sampled || event.calls != 1;
+  if (!is_sampled) return gap < kMaxPollTurn ? 0 : gap;
+  if (event.function == thread.poll && event.calls > 0) {
     const Nanos polled = saturating_multiply(thread.poll_ns, Nanos{event.calls} - 1);
     const Nanos computed = gap - std::min(gap, polled);
     thread.turn_ns = computed / event.calls;
-    return thread.turn_ns < kMaxPollTurn ? 0 : computed;
+    return *thread.turn_ns < kMaxPollTurn ? 0 : computed;
   }
-  // How many tests are in the gap is not known.
-  const Nanos longest =
-      saturating_multiply(kMaxTestsWithoutRecord, thread.poll_ns + thread.turn_ns);
-  return thread.turn_ns < kMaxPollTurn && gap <= longest ? 0 : gap;
+  // It is not known how many tests are in the gap.
+  const Nanos turn = thread.turn_ns.value_or(kMaxPollTurn);
+  const Nanos longest = saturating_multiply(kMaxTestsWithoutRecord, thread.poll_ns + turn);
+  return turn <= kMaxPollTurn && gap <= longest ? 0 : gap;
 }
 
 /// How long the thread has computed since its last call.
 Nanos RunCalls::computed(Thread& thread, const wire::Event& event, const FunctionUse& use) {
   Nanos gap = std::max<Nanos>(event.begin_ns - thread.last_end, 0);
   if (thread.polls) gap = after_polls(thread, event, use, gap);
-  gap -= std::min(gap, thread.added);
+  gap -= std::min(gap, saturating_add(thread.added, counted_cost(event)));
   // Only the first thread is measured.
   if (gap > 0 && raw(event.thread) == first_) {
     gap -= std::min(gap, waits_.within(event.begin_ns - gap, event.begin_ns));
   }
   return gap;
+}
+
+/// Calls without a record come before the record that stands for them.
+Nanos RunCalls::counted_cost(const wire::Event& event) const {
+  return event.calls > 1 ? saturating_multiply(costs_.counted, Nanos{event.calls} - 1) : 0;
 }
 
 Nanos RunCalls::cost_of(const wire::Event& event, const FunctionUse& use) const {
@@ -177,13 +206,14 @@ Nanos RunCalls::cost_of(const wire::Event& event, const FunctionUse& use) const 
     cost = costs_.collective;
   } else if (has(event, wire::kEventPosts)) {
     cost = costs_.start;
-  } else if (use.kind == FunctionUse::Kind::kPoll || use.kind == FunctionUse::Kind::kSeveral ||
+  } else if (use.kind == FunctionUse::Kind::kPoll ||
+             use.kind == FunctionUse::Kind::kCompletesSeveral ||
              has(event, wire::kEventCompletes)) {
     cost = costs_.completion;
   } else if (has(event, wire::kEventSend | wire::kEventReceive)) {
     cost = costs_.message;
   }
-  return cost + (event.calls > 1 ? saturating_multiply(costs_.counted, Nanos{event.calls} - 1) : 0);
+  return cost;
 }
 
 // ---- events ----
@@ -192,27 +222,33 @@ Result<void> RunCalls::add(const wire::Event& recorded, const FunctionUse& use,
                            std::string_view name) {
   if (has_ended_ || recorded.kind == wire::kKindRegion) return {};
   wire::Event event = recorded;
-  event.begin_ns = sound(event.begin_ns);
-  event.end_ns = std::max(event.begin_ns, sound(event.end_ns));
+  event.begin_ns = clamp_time(event.begin_ns);
+  event.end_ns = std::max(event.begin_ns, clamp_time(event.end_ns));
   if (has(event, wire::kEventSend | wire::kEventReceive) &&
       (event.peer < 0 || static_cast<std::uint32_t>(event.peer) >= shared_.ranks)) {
     return refuse(name, "the other rank of its message is not in its world; the file is damaged");
   }
+  if (shared_.operations_left == 0) return too_many();
+  const std::uint32_t size = sequence_.size();
   auto thread = enter(event);
   if (!thread) return unexpected(thread.error());
-  return event.kind == wire::kKindCompletion ? part(**thread, event, use, name)
-                                             : call(**thread, event, use, name);
+  auto done = event.kind == wire::kKindCompletion ? part(**thread, event, use, name)
+                                                  : call(**thread, event, use, name);
+  if (!done) return done;
+  const std::uint64_t added = sequence_.size() - size;
+  if (added > shared_.operations_left) return too_many();
+  shared_.operations_left -= added;
+  return {};
 }
 
 Result<void> RunCalls::begin_call(Thread& thread, const wire::Event& event,
                                   const FunctionUse& use) {
   auto ended = end_call(thread);
   if (!ended) return ended;
-  // A call has at most two operations of its own, and one for the computing before it.
-  constexpr std::uint64_t kOfCall = 3;
-  if (shared_.operations_left < kOfCall) return too_many();
-  shared_.operations_left -= kOfCall;
-  const auto ns = scale_.next(static_cast<std::uint64_t>(computed(thread, event, use)));
+  const Nanos gap = computed(thread, event, use);
+  const Nanos in_files = std::min(gap, std::exchange(thread.in_files, 0));
+  const std::uint64_t ns = scale_.next(static_cast<std::uint64_t>(gap - in_files)) +
+                           static_cast<std::uint64_t>(in_files);
   if (ns > 0) sequence_.run({.amount = ns, .kind = Kind::kCompute});
   thread.before_call = sequence_.strand();
   thread.call_begin = event.begin_ns;
@@ -221,8 +257,9 @@ Result<void> RunCalls::begin_call(Thread& thread, const wire::Event& event,
   thread.added = cost_of(event, use);
   const bool polled = std::exchange(thread.polls, has(event, wire::kEventFindsNothing));
   if (thread.polls) {
-    if (!polled || thread.poll != event.function) thread.turn_ns = 0;
+    if (!polled || thread.poll != event.function) thread.turn_ns.reset();
     thread.poll = event.function;
+    thread.poll_is_sampled = use.is_sampled;
     thread.poll_ns = thread.call_end - thread.call_begin;
   }
   return {};
@@ -238,7 +275,11 @@ Result<void> RunCalls::call(Thread& thread, const wire::Event& event, const Func
   }
   if (use.kind == kComputing) {
     has_files_ |= use.about_files;
-    thread.added = saturating_add(thread.added, cost_of(event, use));
+    const Nanos cost = saturating_add(cost_of(event, use), counted_cost(event));
+    thread.added = saturating_add(thread.added, cost);
+    if (use.about_files) {
+      thread.in_files = saturating_add(thread.in_files, event.end_ns - event.begin_ns);
+    }
     return {};
   }
   constexpr std::uint16_t kMatters = wire::kEventSend | wire::kEventReceive | wire::kEventPosts |
@@ -247,7 +288,12 @@ Result<void> RunCalls::call(Thread& thread, const wire::Event& event, const Func
     return refuse(name, "the function was sampled; record the run again with --sample none");
   }
   auto begun = begin_call(thread, event, use);
-  if (!begun || event.result != 0) return begun;
+  if (!begun) return begun;
+  if (event.result != 0) {
+    // It may have completed some of its requests.
+    if (use.kind == kCompletesSeveral) thread.pending.kind = Pending::Kind::kCompletion;
+    return {};
+  }
   if (use.kind == kRefused) {
     return refuse(name,
                   "a program cannot express one-sided transfers and collectives on neighbours; "
@@ -256,6 +302,9 @@ Result<void> RunCalls::call(Thread& thread, const wire::Event& event, const Func
   if (use.kind == kFinalize) return finalize();
   if (use.kind == kCollective) {
     if (event.comm == wire::kCommSelf) return {};
+    if (!has(event, wire::kEventCollective)) {
+      return refuse(name, "the run was recorded by an older xylem; record it again");
+    }
     thread.pending.kind = Pending::Kind::kCollective;
     thread.pending.event = event;
     thread.pending.function = use.collective;
@@ -271,6 +320,7 @@ Result<void> RunCalls::part(Thread& thread, const wire::Event& event, const Func
                             std::string_view name) {
   const bool is_of_call = event.begin_ns == thread.call_begin && event.end_ns == thread.call_end &&
                           event.function == thread.function;
+  if (use.kind == FunctionUse::Kind::kComputing) return {};
   if (!is_of_call) {
     if (use.kind != FunctionUse::Kind::kPoll) {
       return refuse(name, "the function was sampled; record the run again with --sample none");
@@ -332,7 +382,7 @@ void RunCalls::operate(Thread& thread, const wire::Event& event, const FunctionU
     return;
   }
   const bool may_have_parts =
-      use.kind == FunctionUse::Kind::kSeveral || use.kind == FunctionUse::Kind::kPoll;
+      use.kind == FunctionUse::Kind::kCompletesSeveral || use.kind == FunctionUse::Kind::kPoll;
   if (may_have_parts || has(event, wire::kEventCompletes)) {
     thread.pending.kind = Pending::Kind::kCompletion;
     if (has(event, wire::kEventCompletes)) complete(event, thread.pending.operations);
@@ -371,11 +421,10 @@ void RunCalls::complete(const wire::Event& event, std::vector<std::uint32_t>& op
 Result<void> RunCalls::end_call(Thread& thread) {
   Pending& pending = thread.pending;
   const auto kind = std::exchange(pending.kind, Pending::Kind::kNothing);
-  if (kind == Pending::Kind::kNothing) return {};
   Result<void> done;
   if (kind == Pending::Kind::kCollective) {
     done = collect(pending);
-  } else if (!pending.operations.empty()) {
+  } else if (kind != Pending::Kind::kNothing && !pending.operations.empty()) {
     sequence_.wait_for(pending.operations);
   }
   pending.operations.clear();
@@ -389,11 +438,7 @@ Result<void> RunCalls::collect(const Pending& pending) {
       shared_.collectives.find(pending.function, rank_, pending.event, pending.blocks);
   if (!found) return refuse(pending.name, found.error().message + ", so it cannot be replayed");
   const Strand before = sequence_.strand();
-  const std::uint32_t size = sequence_.size();
   append_collective(found->call, found->communicator, found->place, shared_.model, sequence_);
-  const std::uint64_t added = sequence_.size() - size;
-  if (added > shared_.operations_left) return too_many();
-  shared_.operations_left -= added;
   if (!pending.function.is_immediate) return {};
   const std::uint32_t end = sequence_.run({.kind = Kind::kCompute});
   if (pending.event.request != 0) open_[pending.event.request].collective = end;

@@ -26,11 +26,11 @@ namespace xylem::predict {
 /// What a function does, by its name and class.
 struct FunctionUse {
   enum class Kind : std::uint8_t {
-    kOther,        ///< What its events say.
-    kComputing,    ///< It does not communicate, or it is about files.
-    kPoll,         ///< A test or a probe that does not block.
-    kSeveral,      ///< It may complete several requests.
-    kSendReceive,  ///< MPI_Sendrecv, and the same without blocking.
+    kOther,             ///< What its events say.
+    kComputing,         ///< It does not communicate, or it is about files.
+    kPoll,              ///< A test or a probe that does not block.
+    kCompletesSeveral,  ///< It may complete several requests.
+    kSendReceive,       ///< MPI_Sendrecv, and the same without blocking.
     kCollective,
     kInit,
     kFinalize,
@@ -39,6 +39,7 @@ struct FunctionUse {
   Kind kind = Kind::kOther;
   bool synchronous = false, buffered = false;  ///< The mode of a send.
   bool about_files = false;
+  bool is_sampled = false;  ///< Some of its calls have no record.
   CollectiveFunction collective{};
 };
 FunctionUse use_of(std::string_view function, std::string_view function_class);
@@ -127,16 +128,19 @@ class RunCalls {
   struct Thread {
     bool has_begun = false;
     Strand strand;       ///< If it is not the current one.
-    Nanos last_end = 0;  ///< Of its last call that was not computing.
-    Nanos added = 0;     ///< What capture has added since.
+    Nanos last_end = 0;  ///< The end of its last call that was not computing.
+    Nanos added = 0;     ///< Time that capture has added since.
+    Nanos in_files = 0;  ///< Time in calls about files since.
     /// The newest call, and the strand as it was when the call began.
     Nanos call_begin = 0, call_end = 0;
     FunctionId function{};
     Strand before_call;
     /// Of a loop of tests without success: how long the last one took, and how long a turn takes.
     bool polls = false;
+    bool poll_is_sampled = false;
     FunctionId poll{};
-    Nanos poll_ns = 0, turn_ns = 0;  ///< A turn is the time between two tests.
+    Nanos poll_ns = 0;
+    std::optional<Nanos> turn_ns{};  ///< The time between two tests, if it is known.
     Pending pending;
   };
 
@@ -144,9 +148,11 @@ class RunCalls {
   Unexpected too_many() const;
   Result<Thread*> enter(const wire::Event& event);
   void begin_thread(Thread& thread, const wire::Event& event);
+  Result<void> end_calls_before(const wire::Event& event);
   Nanos computed(Thread& thread, const wire::Event& event, const FunctionUse& use);
   static Nanos after_polls(Thread& thread, const wire::Event& event, const FunctionUse& use,
                            Nanos gap);
+  Nanos counted_cost(const wire::Event& event) const;
   Nanos cost_of(const wire::Event& event, const FunctionUse& use) const;
   Result<void> call(Thread& thread, const wire::Event& event, const FunctionUse& use,
                     std::string_view name);

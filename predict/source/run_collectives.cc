@@ -51,9 +51,11 @@ Result<RunCollectives> RunCollectives::read(storage::RunFile& run, WorldId world
                  [&](std::span<const storage::Value> row) {
                    Members& of = made.add(CommId{to_number(row[0])});
                    of.has_two_groups |= storage::integer_of(row[2]) != 0;
-                   // A member of another world has no rank here.
-                   of.has_two_groups |= storage::is_null(row[1]);
-                   of.ranks.push_back(to_number(row[1]));
+                   // A member of another world has no rank here. One beyond the world is of a
+                   // damaged file.
+                   const std::uint64_t rank = storage::count_of(row[1]);
+                   of.has_two_groups |= storage::is_null(row[1]) || rank >= ranks;
+                   of.ranks.push_back(static_cast<std::uint32_t>(rank));
                  });
   }
   if (inquiry.failure) return unexpected(*inquiry.failure);
@@ -87,7 +89,8 @@ Result<RunCollectives::Call> RunCollectives::find(CollectiveFunction function, s
   const auto found = members_.find(event.comm);
   if (found == members_.end()) return refuse("the members of its communicator are not known");
   const Members& members = found->second;
-  if (members.has_two_groups) return refuse("its communicator has two groups");
+  if (members.has_two_groups)
+    return refuse("its communicator has two groups, or members of another world");
   const auto place = members.place_of(rank);
   if (!place) return refuse("the members of its communicator are not known");
   Call made;

@@ -33,6 +33,7 @@ std::string world_text(WorldId world) { return std::to_string(raw(world)); }
 struct World {
   WorldId id{};
   std::uint32_t ranks = 0;
+  bool is_alone = false;  ///< The run has no other.
 };
 
 Result<World> choose_world(storage::RunFile& run, const std::optional<WorldId>& wanted) {
@@ -50,7 +51,7 @@ Result<World> choose_world(storage::RunFile& run, const std::optional<WorldId>& 
   }
   for (const auto& row : rows) {
     const World world{storage::id_of<WorldId>(row[0]),
-                      static_cast<std::uint32_t>(storage::count_of(row[1]))};
+                      static_cast<std::uint32_t>(storage::count_of(row[1])), rows.size() == 1};
     if (wanted && world.id != *wanted) continue;
     if (world.ranks == 0 || world.ranks > kMaxRanks) {
       return refuse("world " + world_text(world.id) + " has " + std::to_string(world.ranks) +
@@ -165,10 +166,11 @@ class TimesInMpi {
 struct MeasuredWaits {
   std::map<std::uint32_t, ProcessorWaits> of_rank;
   double waited = 0, measured = 0;  ///< Sums over all ranks, in MPI or not, in ns.
+  std::size_t measured_ranks = 0;
 };
 
-/// The service measures only how long a rank has waited in a second, not in which part of it. What
-/// exceeds the time in MPI was certainly not in MPI.
+/// The service measures only how long a rank has waited in a second, not in which part of it. The
+/// part that exceeds the time in MPI was certainly not in MPI.
 MeasuredWaits read_waits(Inquiry& inquiry, WorldId world) {
   constexpr double kMillion = 1e6, kPercent = 100;
   MeasuredWaits found;
@@ -181,7 +183,10 @@ MeasuredWaits read_waits(Inquiry& inquiry, WorldId world) {
       [&](std::span<const Value> row) {
         const auto of = static_cast<std::uint32_t>(storage::count_of(row[0]));
         const Nanos at = storage::time_of(row[1]);
-        if (std::exchange(rank, of) != of) since = 0;
+        if (std::exchange(rank, of) != of) {
+          since = 0;
+          ++found.measured_ranks;
+        }
         const double length = static_cast<double>(at - since);
         if (length <= 0) return;
         const double waited = std::clamp(storage::real_of(row[2]) / kPercent, 0.0, 1.0) * length;
@@ -196,15 +201,52 @@ MeasuredWaits read_waits(Inquiry& inquiry, WorldId world) {
   return found;
 }
 
-/// Learns the sizes that only other ranks know, if a call needs them.
-Result<void> learn_sizes(storage::RunFile& run, const World& world, RunCollectives& collectives) {
+/// The functions that a world has called, by name.
+struct CalledFunction {
+  std::string name, function_class;
+  bool is_sampled = false;
+};
+
+Result<std::vector<CalledFunction>> read_called(storage::RunFile& run, const World& world) {
   Inquiry inquiry(run);
-  const auto called = inquiry.ask("SELECT DISTINCT function FROM function_total WHERE world = " +
-                                  world_text(world.id));
+  std::vector<CalledFunction> called;
+  inquiry.scan("SELECT function, max(class), max(estimated) FROM function_total WHERE world = " +
+                   world_text(world.id) + " GROUP BY function ORDER BY function",
+               [&](std::span<const Value> row) {
+                 called.push_back({storage::text_of(row[0]), storage::text_of(row[1]),
+                                   storage::integer_of(row[2]) != 0});
+               });
   if (inquiry.failure) return unexpected(*inquiry.failure);
-  const bool needed = std::ranges::any_of(called, [](const auto& row) {
-    const auto function = collective_function(storage::text_of(row[0]));
-    return function && has_sizes(function->collective);
+  return called;
+}
+
+/// Refuses functions that a program cannot express, by name: `unmatched` would blame the trace.
+Result<void> check_functions(const std::vector<CalledFunction>& called, const std::string& path) {
+  for (const CalledFunction& it : called) {
+    const bool is_persistent =
+        it.function_class == "collective" && it.name.find("_init") != std::string::npos;
+    const bool is_other = it.name.starts_with("MPI_Psend_init") ||
+                          it.name.starts_with("MPI_Precv_init") ||
+                          it.name.starts_with("MPI_Isendrecv");
+    if (!is_persistent && !is_other &&
+        use_of(it.name, it.function_class).kind != FunctionUse::Kind::kRefused) {
+      continue;
+    }
+    return unexpected(Code::kInvalidArgument,
+                      path + ": the run calls " + it.name +
+                          "; runs with one-sided transfers, collectives on neighbours, persistent "
+                          "collectives, partitioned messages or MPI_Isendrecv cannot be replayed");
+  }
+  return {};
+}
+
+/// Learns the sizes that only other ranks know, if a call needs them.
+Result<void> learn_sizes(storage::RunFile& run, const World& world,
+                         const std::vector<CalledFunction>& called, RunCollectives& collectives) {
+  const bool needed = std::ranges::any_of(called, [](const CalledFunction& it) {
+    const auto function = collective_function(it.name);
+    return function && has_sizes(function->collective) &&
+           function->collective != Collective::kAlltoallv;
   });
   if (!needed) return {};
   auto reader = run.events({.world = world.id,
@@ -225,22 +267,23 @@ Result<void> learn_sizes(storage::RunFile& run, const World& world, RunCollectiv
 /// The uses of the reader's functions, each worked out once.
 class Uses {
  public:
-  explicit Uses(std::map<std::string, std::string> classes) : classes_(std::move(classes)) {}
+  explicit Uses(const std::vector<CalledFunction>& called) {
+    for (const CalledFunction& it : called) {
+      by_name_[it.name] = use_of(it.name, it.function_class);
+      by_name_[it.name].is_sampled = it.is_sampled;
+    }
+  }
 
   const FunctionUse& of(EventReader& reader, const EventReader::Item& item) {
     const std::size_t index = raw(item.function);
     if (index >= uses_.size()) uses_.resize(index + 1);
-    if (!uses_[index]) {
-      const std::string& name = reader.function_name(item);
-      const auto known = classes_.find(name);
-      uses_[index] = use_of(name, known == classes_.end() ? "" : known->second);
-    }
+    if (uses_[index] == nullptr) uses_[index] = &by_name_[reader.function_name(item)];
     return *uses_[index];
   }
 
  private:
-  std::map<std::string, std::string> classes_;  ///< By name.
-  std::vector<std::optional<FunctionUse>> uses_;
+  std::map<std::string, FunctionUse> by_name_;
+  std::vector<const FunctionUse*> uses_;
 };
 
 Result<std::vector<RunCalls>> read_calls(EventReader& reader, Uses& uses,
@@ -249,7 +292,11 @@ Result<std::vector<RunCalls>> read_calls(EventReader& reader, Uses& uses,
   while (reader.next(item)) {
     const auto& process = reader.processes()[raw(item.process)];
     const std::uint32_t rank = raw(*process.rank);
-    if (rank >= ranks.size()) continue;  // Of a damaged file.
+    if (rank >= ranks.size()) {
+      return unexpected(Code::kCorrupt, "there are calls of rank " + std::to_string(rank) +
+                                            ", but the world has " + std::to_string(ranks.size()) +
+                                            " ranks; the file is damaged");
+    }
     auto added = ranks[rank].add(*item.event, uses.of(reader, item), reader.function_name(item));
     if (!added) return unexpected(added.error());
   }
@@ -263,6 +310,42 @@ std::string percent(double share) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
 }
 
+/// How exact the computing of ranks is.
+void add_assumptions(std::vector<std::string>& to, const MeasuredWaits& waits,
+                     std::size_t ranks_with_costs, const std::vector<CalledFunction>& called,
+                     const World& world) {
+  const auto of_ranks = [&](std::size_t known) {
+    return known == 0 ? std::string()
+                      : " of " + std::to_string(world.ranks - known) + " of " +
+                            std::to_string(world.ranks) + " ranks";
+  };
+  if (waits.measured_ranks < world.ranks) {
+    to.push_back("the run did not measure how long ranks waited for a processor, so this time" +
+                 of_ranks(waits.measured_ranks) + " counts as computing");
+  }
+  if (waits.measured > 0 && waits.waited / waits.measured >= kWorthTelling) {
+    to.push_back("in the run, ranks waited for a processor for " +
+                 percent(waits.waited / waits.measured) +
+                 " of the time; what was certainly not in MPI is left out of computing, the rest "
+                 "may be in it");
+  }
+  if (ranks_with_costs < world.ranks) {
+    to.push_back("the time that capture added to calls" + of_ranks(ranks_with_costs) +
+                 " is not known, so it counts as computing");
+  }
+  const bool has_sampled_polls = std::ranges::any_of(called, [](const CalledFunction& it) {
+    return it.is_sampled && use_of(it.name, it.function_class).kind == FunctionUse::Kind::kPoll;
+  });
+  if (has_sampled_polls) {
+    to.emplace_back(
+        "tests and probes were sampled, so waiting in short loops of them may count as computing; "
+        "`xylem run --sample none` records all");
+  }
+  if (!world.is_alone) {
+    to.emplace_back("messages to other worlds are left out");
+  }
+}
+
 }  // namespace
 
 Result<SourceProgram> read_run(storage::RunFile& run, const RunOptions& options) {
@@ -270,20 +353,20 @@ Result<SourceProgram> read_run(storage::RunFile& run, const RunOptions& options)
   if (!held.result()) return unexpected(held.result().error());
   const auto world = choose_world(run, options.world);
   if (!world) return unexpected(world.error());
+  const auto called = read_called(run, *world);
+  if (!called) return unexpected(called.error());
+  if (const auto known = check_functions(*called, run.path()); !known)
+    return unexpected(known.error());
   const auto unpaired = check_whole(run, *world);
   if (!unpaired) return unexpected(unpaired.error());
   auto collectives = RunCollectives::read(run, world->id, world->ranks);
   if (!collectives) return unexpected(collectives.error());
-  if (auto learned = learn_sizes(run, *world, *collectives); !learned)
+  if (auto learned = learn_sizes(run, *world, *called, *collectives); !learned)
     return unexpected(learned.error());
 
   Inquiry inquiry(run);
   const auto costs = read_costs(inquiry, world->id);
   auto waits = read_waits(inquiry, world->id);
-  std::map<std::string, std::string> classes;
-  inquiry.scan("SELECT name, class FROM function", [&](std::span<const Value> row) {
-    classes[storage::text_of(row[0])] = storage::text_of(row[1]);
-  });
   if (inquiry.failure) return unexpected(*inquiry.failure);
 
   TagNumbers tags;
@@ -299,7 +382,7 @@ Result<SourceProgram> read_run(storage::RunFile& run, const RunOptions& options)
   }
   auto reader = run.events({.world = world->id, .only_ranks = true});
   if (!reader) return unexpected(reader.error());
-  Uses uses(std::move(classes));
+  Uses uses(*called);
   auto read = read_calls(**reader, uses, std::move(ranks));
   if (!read) {
     return unexpected(read.error().code, run.path() + ": " + read.error().message);
@@ -314,26 +397,14 @@ Result<SourceProgram> read_run(storage::RunFile& run, const RunOptions& options)
       return unexpected(program.error().code, run.path() + ": " + program.error().message);
     made.program.ranks.push_back(*std::move(program));
   }
-  if (waits.measured == 0) {
-    made.assumptions.emplace_back(
-        "the run did not measure how long ranks waited for a processor, so this time counts as "
-        "computing");
-  } else if (waits.waited / waits.measured >= kWorthTelling) {
-    made.assumptions.push_back("in the run, ranks waited for a processor for " +
-                               percent(waits.waited / waits.measured) +
-                               " of the time; what was certainly not in MPI is left out of "
-                               "computing, the rest may be in it");
-  }
-  if (costs.empty()) {
-    made.assumptions.emplace_back(
-        "what capture added to calls is not known, so it counts as computing");
-  }
+  add_assumptions(made.assumptions, waits, costs.size(), *called, *world);
   if (*unpaired > 0) {
     made.assumptions.push_back("messages to receives with wildcards (" + std::to_string(*unpaired) +
                                ") are matched in the order in which these were posted");
   }
   if (has_files) {
-    made.assumptions.emplace_back("calls about files take as long as in the run");
+    made.assumptions.emplace_back(
+        "blocking calls about files take as long as in the run, and others no time");
   }
   return made;
 }

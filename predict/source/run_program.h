@@ -7,15 +7,15 @@
 //   (view `record_cost`). The service `process` measures once a second how long the rank's first
 //   thread waited for a processor (scheduler.wait). As far as this is longer than the time that the
 //   rank spent in MPI in this second, it was not in MPI, and is subtracted too. Local calls, such
-//   as MPI_Pack or MPI_Comm_rank, and calls about files are computing too: they keep the time that
-//   they took.
+//   as MPI_Pack or MPI_Comm_rank, are computing too. Blocking calls about files keep the time that
+//   they took, whatever the processor.
 // - A message keeps the sender, receiver and size that MPI has matched. Receives have no wildcards:
 //   the replay repeats the matches of the run. Tags on other communicators than MPI_COMM_WORLD get
 //   other numbers, since a program has no communicators.
 // - A wait, and a test that found something, wait for the operations that they completed. A probe
 //   does nothing; the receive waits for its message.
 // - A loop that tests or probes without success is waiting, not computing, as long as it does
-//   less than kMaxPollTurn between two tests.
+//   less than kMaxPollTurn between two tests. If tests are sampled, short loops are not noticed.
 // - A collective call becomes the messages of an algorithm that the target chooses, not of the one
 //   that the recording MPI took. One that does not block runs beside the rank's other operations.
 // - A thread has a CPU of its own. It starts after the call that the rank's first thread made last.
@@ -63,14 +63,15 @@ struct SourceProgram {
 };
 
 /// Reads the events of a world. `run` belongs to the calling thread; it is held meanwhile. Needs
-/// the program, and while it reads some 100 bytes for each operation under way.
+/// memory for the program, while it reads about twice as much, and 8 bytes for each block of
+/// collectives with blocks of different sizes.
 ///
 /// Fails with kInvalidArgument, a reason and what to do: if the run has no trace, if the trace is
 /// not whole (view `unmatched`, but messages whose two halves are both there need no number), if a
 /// function that communicates was sampled, if the run has several worlds and `world` is not one of
 /// them, and if a rank calls what a program cannot express: one-sided transfers, collectives on
-/// neighbours or between groups, and persistent collectives. Fails like a query if the file cannot
-/// be read.
+/// neighbours or between groups, persistent collectives, partitioned messages and MPI_Isendrecv.
+/// Fails like a query if the file cannot be read.
 Result<SourceProgram> read_run(storage::RunFile& run, const RunOptions& options = {});
 
 }  // namespace xylem::predict

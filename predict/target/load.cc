@@ -84,7 +84,9 @@ Result<std::vector<Node>> place_by_file(const LoadedTarget& on, std::size_t rank
   }
   std::vector<Node> nodes(mapping.nodes.begin(),
                           mapping.nodes.begin() + static_cast<std::ptrdiff_t>(ranks));
-  const std::uint64_t limit = on.topology ? on.topology->nodes() : nodes_of(on);
+  // Storage nodes that are listed lie between the others.
+  const bool is_listed = on.topology && !on.target.storage.attached.empty();
+  const std::uint64_t limit = is_listed ? on.topology->nodes() : nodes_of(on);
   std::vector<Node> storage = on.topology ? storage_nodes(on) : std::vector<Node>{};
   std::ranges::sort(storage);
   std::vector<std::uint32_t> ranks_on;

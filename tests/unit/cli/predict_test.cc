@@ -464,6 +464,19 @@ TEST_F(Predict, ShowsAccessesAsJson) {
             "\"total_ns\":56086}");
 }
 
+TEST_F(Predict, OnlyRunsHaveWorlds) {
+  options_.world = WorldId{1};
+  options_.synthesis = {.pattern = "ring", .ranks = 2};
+  EXPECT_EQ(predict(""), kExitUsage);
+  EXPECT_EQ(
+      err_,
+      "xylem predict: only the file of a run has worlds; leave out --world or --synthesise\n");
+  options_.synthesis = {};
+  options_.message = "0,1,8";
+  EXPECT_EQ(predict(""), kExitUsage);
+  EXPECT_EQ(err_, "xylem predict: --message needs no program; leave out --message or --world\n");
+}
+
 TEST_F(Predict, RefusesAccessesThatItCannotRead) {
   for (const char* it : {"", "0", "0,a,1", "0,,1,2", "x,a,1,2", "0,a,-1,2", "0,a,1,", ",a,1,2",
                          "16777216,a,1,2", "0,a,1,2k"}) {

@@ -150,8 +150,8 @@ TEST_F(RunProgramTest, ReadsTheOperationsOfAllRanks) {
   EXPECT_EQ(made->assumptions,
             (std::vector<std::string>{"the run did not measure how long ranks waited for a "
                                       "processor, so this time counts as computing",
-                                      "what capture added to calls is not known, so it counts as "
-                                      "computing"}));
+                                      "the time that capture added to calls is not known, so it "
+                                      "counts as computing"}));
 }
 
 TEST_F(RunProgramTest, SubtractsTheMeasuredCostOfCapture) {
@@ -164,7 +164,9 @@ TEST_F(RunProgramTest, SubtractsTheMeasuredCostOfCapture) {
   EXPECT_EQ(made->program.ranks[0].operations()[0].amount, 80u);
   EXPECT_EQ(made->program.ranks[0].operations()[2].amount, 60u);
   EXPECT_EQ(made->program.ranks[1].operations()[0].amount, 100u);
-  EXPECT_EQ(made->assumptions.size(), 1u);
+  EXPECT_EQ(made->assumptions[1],
+            "the time that capture added to calls of 1 of 2 ranks is not known, so it counts as "
+            "computing");
 }
 
 TEST_F(RunProgramTest, BlocksOfDifferentSizesAreThoseOfAllRanks) {
@@ -232,6 +234,21 @@ TEST_F(RunProgramTest, AMessageWhoseReceiveHasNoNumberIsMatchedInOrder) {
   ASSERT_TRUE(replayed);
   EXPECT_EQ(replayed->messages, 1u);
   EXPECT_EQ(replayed->unreceived, 0u);
+}
+
+TEST_F(RunProgramTest, RefusesFunctionsByNameBeforeItBlamesTheTrace) {
+  wire::Registration registration;
+  registration.host = "node0";
+  registration.functions = {{FunctionId{9}, "MPI_Bcast_init", 2}};
+  registration.processes = {process_row(1, 0, 1, kRanks)};
+  put(wire::Packet({wire::kRegistrationStream, kLeafLane, waves_, waves_ + 1, IntervalSet::of(0)},
+                   wire::encode(registration)));
+  put_all(0, {event(kInit, 0, 100), event(FunctionId{9}, 150, 160)});
+  put_all(1, {event(kInit, 0, 100)}, 3);
+  const auto made = read();
+  ASSERT_FALSE(made);
+  EXPECT_TRUE(made.error().message.starts_with(path_ + ": the run calls MPI_Bcast_init; runs with"))
+      << made.error().message;
 }
 
 TEST_F(RunProgramTest, RefusesARunWithoutATrace) {

@@ -184,7 +184,8 @@ TEST(SharedCores, RefuseSeveralCpuNumbers) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
             "the program has several CPU numbers, which is not possible on nodes with more ranks "
-            "than cores; raise node.cores, or use one CPU number");
+            "than cores; raise node.cores, lower node.processes, or use one CPU number (in a run, "
+            "each thread that calls MPI has one)");
 }
 
 }  // namespace

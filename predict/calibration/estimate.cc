@@ -310,6 +310,7 @@ Result<Calibration> estimate(const Samples& samples) {
   }
   const auto figure = [&](double Numbers::*of) {
     std::vector<double> values;
+    values.reserve(drawn.size());
     for (const Numbers& it : drawn) values.push_back(it.*of);
     return figure_of(best.*of, std::move(values));
   };

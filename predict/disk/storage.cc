@@ -15,12 +15,13 @@ constexpr std::uint32_t kNobody = 0xffffffff;
 
 }  // namespace
 
-Storage::Storage(const StorageOptions& options, const LogGpsCosts& ends, std::vector<Node> servers,
-                 std::vector<std::uint64_t> file_bytes, Network& network)
+Storage::Storage(const StorageOptions& options, const LogGpsCosts& ends,
+                 const std::vector<Node>& servers, std::vector<std::uint64_t> file_bytes,
+                 Network& network)
     : options_(options),
       costs_(options, ends),
       file_bytes_(std::move(file_bytes)),
-      requests_(options, ends, std::move(servers), file_bytes_, network, steps_) {}
+      requests_(options, ends, servers, file_bytes_, network, steps_) {}
 
 void Storage::begin(const StorageAccess& access, Ticks now) {
   steps_.clear();

@@ -99,7 +99,7 @@ class Storage {
   /// `options` has storage. `servers` has the node of each storage node; no access comes from one
   /// of them. `file_bytes` has the length of each file: no access goes beyond. `network` must
   /// outlive this, and may be that of a replay.
-  Storage(const StorageOptions& options, const LogGpsCosts& ends, std::vector<Node> servers,
+  Storage(const StorageOptions& options, const LogGpsCosts& ends, const std::vector<Node>& servers,
           std::vector<std::uint64_t> file_bytes, Network& network);
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
@@ -135,19 +135,20 @@ class Storage {
   ReadAhead& window_of(const StorageAccess& access);
   std::uint64_t pages_of(std::uint32_t file) const;
 
-  void read_on(std::uint32_t access, Ticks now);
+  // `id` is the index of an access.
+  void read_on(std::uint32_t id, Ticks now);
   void request_absent(Access& access, PageRange range, Ticks now);
   static bool was_missed(Access& access, std::uint64_t page);
   void fetch(Access& access, PageRange range, Ticks now, std::vector<PageRange>* runs);
-  void write(std::uint32_t access, Ticks now);
-  void send_bytes(std::uint32_t access, Ticks now);
-  void write_out(Node node, std::span<const EvictedPage> dirty, std::uint32_t access, Ticks now);
-  void end_after_copy(std::uint32_t access, Ticks now);
-  void wait_for(std::uint32_t access, std::uint32_t request);
+  void write(std::uint32_t id, Ticks now);
+  void send_bytes(std::uint32_t id, Ticks now);
+  void write_out(Node node, std::span<const EvictedPage> dirty, std::uint32_t id, Ticks now);
+  void end_after_copy(std::uint32_t id, Ticks now);
+  void wait_for(std::uint32_t id, std::uint32_t request);
   void delivered(std::uint32_t request, Ticks now);
-  void take_pages(const StorageRequest& request, Ticks now);
+  void take_pages(const StorageRequest& of, Ticks now);
   void count_wait(Access& access, const RequestTimes& times, Ticks now);
-  void end(std::uint32_t access, Ticks now);
+  void end(std::uint32_t id, Ticks now);
 
   const StorageOptions options_;
   const StorageCosts costs_;

@@ -8,7 +8,7 @@
 namespace xylem::predict {
 
 StorageRequests::StorageRequests(const StorageOptions& options, const LogGpsCosts& ends,
-                                 std::vector<Node> servers,
+                                 const std::vector<Node>& servers,
                                  const std::vector<std::uint64_t>& file_bytes, Network& network,
                                  std::vector<StorageStep>& steps)
     : ends_(ends),

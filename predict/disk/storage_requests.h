@@ -81,14 +81,14 @@ class StorageRequests {
   /// `servers` has the node of each storage node. `file_bytes` has the length of each file. It,
   /// `network` and `steps` must outlive this. `network` may be used by others, which send at
   /// times that are o later than the calls, too.
-  StorageRequests(const StorageOptions& options, const LogGpsCosts& ends, std::vector<Node> servers,
-                  const std::vector<std::uint64_t>& file_bytes, Network& network,
-                  std::vector<StorageStep>& steps);
+  StorageRequests(const StorageOptions& options, const LogGpsCosts& ends,
+                  const std::vector<Node>& servers, const std::vector<std::uint64_t>& file_bytes,
+                  Network& network, std::vector<StorageStep>& steps);
 
   /// Returns the number of the request. It is used again after forget().
   std::uint32_t send(const StorageRequest& request, Ticks now);
   /// Whether the answer has been delivered.
-  bool go_on(std::uint32_t request, Ticks now);
+  bool go_on(std::uint32_t id, Ticks now);
   void forget(std::uint32_t request) { unused_.push_back(request); }
 
   const StorageRequest& request(std::uint32_t id) const { return all_[id].request; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <vector>
 
 #include "base/printable_text.h"
@@ -20,7 +21,7 @@ std::string number_text(double value) { return fmt::format("{:.4g}", value); }
 
 /// All nanoseconds of a long time, which "1.23 us" would lose.
 std::string ns_text(double ns) {
-  return ns >= 1000 ? count_text(static_cast<std::uint64_t>(ns + 0.5)) : number_text(ns);
+  return ns >= 1000 ? count_text(static_cast<std::uint64_t>(std::llround(ns))) : number_text(ns);
 }
 
 std::vector<std::string> row_of(std::string symbol, std::string what, const Figure& of) {

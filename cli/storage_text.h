@@ -32,9 +32,9 @@ Result<std::string> answer_accesses(const std::vector<NamedAccess>& accesses,
                                     const std::string& model_name, bool json);
 
 /// Some lines about the accesses of a program. "" if there were none.
-std::string storage_text(const predict::StorageTotals& totals);
+std::string storage_text(const predict::StorageTotals& of);
 
 /// The member "storage". Nothing if there were no accesses.
-void write_storage(viz::Json& json, const predict::StorageTotals& totals);
+void write_storage(viz::Json& json, const predict::StorageTotals& of);
 
 }  // namespace xylem

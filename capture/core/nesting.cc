@@ -14,8 +14,10 @@
 #include "capture/core/request_table_internal.h"
 
 // The linker defines these: where this library begins and ends in memory.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): names of the linker.
 extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start;
 extern "C" [[gnu::visibility("hidden")]] const char _end;
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace xylem::capture {
 namespace {

@@ -20,6 +20,7 @@
 //   error SENTENCE           there will be no end
 //   end
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -48,7 +49,7 @@ using Series = std::map<std::uint64_t, std::vector<double>>;
 
 struct Samples {
   std::string library;
-  std::string hosts[2];
+  std::array<std::string, 2> hosts;
   std::uint32_t cores = 1;
   EagerLimit eager;
   Series one, many, send, receive;  ///< ns

@@ -28,7 +28,7 @@ std::string store_size(Value value, std::uint64_t& size) {
 }
 
 std::string store_ahead(Value value, std::uint64_t& size) {
-  if (const std::string fault = store_size(value, size); !fault.empty()) return fault;
+  if (std::string fault = store_size(value, size); !fault.empty()) return fault;
   return size <= kMaxReadAheadBytes
              ? ""
              : not_possible(value, "a number of bytes up to 1073741824 such as 131072");
@@ -43,7 +43,7 @@ std::string store_page(Value value, StorageOptions& to) {
 }
 
 std::string store_nodes(Value value, StorageOptions& to) {
-  const std::string fault = store_count(value, to.nodes);
+  std::string fault = store_count(value, to.nodes);
   if (!fault.empty() || to.nodes <= kMaxStorageNodes) return fault;
   return not_possible(value, "a whole number from 1 to 1048576 such as 4");
 }
@@ -238,6 +238,7 @@ class StorageChecker {
 
 std::vector<std::string> storage_keys() {
   std::vector<std::string> keys;
+  keys.reserve(kKeys.size());
   for (const Key& it : kKeys) keys.emplace_back(it.name);
   return keys;
 }

@@ -22,7 +22,6 @@ using testing::Random;
 using testing::random_network;
 using testing::random_program;
 using testing::Timelines;
-using testing::Variety;
 
 /// A random program on random nodes.
 struct Case {

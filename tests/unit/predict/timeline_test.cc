@@ -17,7 +17,6 @@ namespace {
 
 using testing::chain;
 using testing::compute;
-using testing::finished;
 using testing::goal;
 using testing::network;
 using testing::receive;

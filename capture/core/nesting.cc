@@ -13,10 +13,10 @@
 #include "capture/core/process_internal.h"
 #include "capture/core/request_table_internal.h"
 
-// The linker defines these: where this library begins and ends in memory.
+// The linker defines these: where the section of XYLEM_RECORDING begins and ends in memory.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): names of the linker.
-extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start;
-extern "C" [[gnu::visibility("hidden")]] const char _end;
+extern "C" [[gnu::visibility("hidden")]] const char __start_xylem_recording;
+extern "C" [[gnu::visibility("hidden")]] const char __stop_xylem_recording;
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace xylem::capture {
@@ -88,11 +88,13 @@ bool is_part_of_mpi(const void* caller) {
   return is_part;
 }
 
-// Whether a call returns into this library. This library calls none of its own wrappers. So the
-// function that it has called, in MPI or in another tool, has ended with a jump to another one:
+// Whether a call returns into a wrapper of this library. Wrappers call no other wrapper. So the
+// function that one has called, in MPI or in another tool, has ended with a jump to another one:
 // MPI_Type_hvector of MPICH jumps to PMPI_Type_create_hvector.
-bool returns_to_this_library(const void* caller) {
-  return caller >= &__ehdr_start && caller < &_end;
+//
+// This function is in the section itself, so that there is one in programs without wrappers too.
+[[gnu::noinline, gnu::section("xylem_recording")]] bool returns_to_a_wrapper(const void* caller) {
+  return caller >= &__start_xylem_recording && caller < &__stop_xylem_recording;
 }
 
 bool is_on_alternate_stack() {
@@ -164,7 +166,7 @@ bool begins_anew(ThreadState& state, std::uint16_t function, const void* frame,
     note_left_call(state);
     return true;
   }
-  if (returns_to_this_library(caller)) return false;
+  if (returns_to_a_wrapper(caller)) return false;
   // A callback in Fortran calls MPI's Fortran library, which calls this function.
   if (is_part_of_mpi(caller) && !is_called_for_fortran(function)) return false;
   give_up_numbers(function);

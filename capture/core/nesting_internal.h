@@ -21,7 +21,7 @@
 // thread handles a signal on its alternate stack. They are also on different stacks if they are in
 // different mappings (fibres). Whether a call is a part of the outer call depends on the call's
 // return address. The call is a part if this address is in a library of MPI, or in the library with
-// the next MPI_X in line. It is a part, too, if this address is in this library: then the function
+// the next MPI_X in line. It is a part, too, if this address is in a wrapper: then the function
 // that a wrapper has called has ended with a jump to another one.
 //
 // A frame that was left but not overwritten looks live if the program makes its next call below

@@ -13,8 +13,10 @@
 #define XYLEM_WRAPPER extern "C" __attribute__((visibility("default")))
 
 /// Use these before the definitions of the other parts. These parts are never inlined. So the
-/// wrapper is only a few loads and a jump while capture is off.
-#define XYLEM_RECORDING extern "C" __attribute__((noinline, visibility("hidden")))
+/// wrapper is only a few loads and a jump while capture is off. The section says which code calls
+/// MPI (nesting.cc).
+#define XYLEM_RECORDING \
+  extern "C" __attribute__((noinline, visibility("hidden"), section("xylem_recording")))
 #define XYLEM_FIRST extern "C" __attribute__((noinline, cold, visibility("hidden")))
 
 // The wrapper of a function with arguments on the stack. It is written in assembly, because the

@@ -17,6 +17,10 @@ std::string count_text(std::uint64_t count) {
   return digits;
 }
 
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return count_text(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 namespace {
 
 /// Three digits that count.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 
@@ -11,6 +12,8 @@ namespace xylem {
 
 /// For example "1,204,113".
 std::string count_text(std::uint64_t count);
+/// A number and its noun, with an s unless it is one: "1 rank", "1,204,113 ranks".
+std::string counted(std::uint64_t count, std::string_view noun);
 /// For example "999 ns", "1.23 us", "12.3 ms", "1.23 s", "4 m 03 s", "2 h 05 m" or "-5 ns". Accepts
 /// any number.
 std::string duration_text(Nanos ns);

@@ -3,23 +3,9 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "base/quantity_text.h"
+
 namespace xylem {
-namespace {
-
-// 1234567 as 1,234,567.
-std::string grouped(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) {
-    text.insert(static_cast<std::size_t>(at), ",");
-  }
-  return text;
-}
-
-std::string counted(std::size_t number, const char* what) {
-  return grouped(number) + " " + what + (number == 1 ? "" : "s");
-}
-
-}  // namespace
 
 std::string account_sentence(const frontend::SessionOutcome& outcome, const std::string& store,
                              bool keeps_old, const launch::Refusal& refusal) {
@@ -44,8 +30,8 @@ std::string account_sentence(const frontend::SessionOutcome& outcome, const std:
     complete = complete && line.complete;
   }
   std::string text = counted(outcome.account.size(), "rank") + " on " +
-                     counted(outcome.hosts, "host") + ": " + grouped(captured) +
-                     " calls captured = " + grouped(stored) + " stored + " + grouped(lost) +
+                     counted(outcome.hosts, "host") + ": " + count_text(captured) +
+                     " calls captured = " + count_text(stored) + " stored + " + count_text(lost) +
                      " lost, " + (complete ? "complete" : "NOT complete");
   if (!outcome.trouble.empty()) text += " (" + outcome.trouble + ")";
   if (!outcome.unstored.empty())

@@ -79,10 +79,6 @@ Result<predict::Machine> machine_for(const predict::LoadedTarget& target, std::s
 
 std::string time_text(std::uint64_t ns) { return duration_text(static_cast<Nanos>(ns)); }
 
-std::string counted(std::uint64_t count, const char* what) {
-  return count_text(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 /// The ranks that end last, in the order of their numbers.
 std::vector<std::size_t> last_ranks(const Prediction& of) {
   std::vector<std::size_t> ranks(of.end_ns.size());

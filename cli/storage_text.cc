@@ -46,10 +46,6 @@ double exact(predict::Ticks ticks, std::uint64_t ticks_per_ns) {
   return static_cast<double>(ticks) / static_cast<double>(ticks_per_ns);
 }
 
-std::string counted(std::uint64_t count, const char* what) {
-  return count_text(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 std::string access_text(const NamedAccess& access, const AccessReport& report,
                         std::uint64_t ticks_per_ns, const std::string& model) {
   std::string text = (access.is_write ? "write of " : "read of ") + count_text(access.bytes) +

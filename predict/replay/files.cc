@@ -61,20 +61,10 @@ class Lengths {
   std::vector<std::uint64_t> bytes_;
 };
 
-std::unique_ptr<Network> idle_network(const Machine& machine, Model model,
-                                      const FabricCosts& costs) {
-  if (model == Model::kChannels) {
-    return std::make_unique<ChannelNetwork>(costs, *machine.topology);
-  }
-  if (model == Model::kLogGps) return std::make_unique<LogGpsNetwork>(costs, machine.topology);
-  const std::vector<ChannelLoad> idle(machine.topology->channels());
-  return std::make_unique<AnalyticNetwork>(costs, *machine.topology, idle);
-}
-
 /// The events of a storage that has all for itself.
-class Timeline {
+class IdleStorage {
  public:
-  explicit Timeline(Storage& storage) : storage_(storage) {}
+  explicit IdleStorage(Storage& storage) : storage_(storage) {}
 
   /// Runs an access to its end. Nothing if it would end too late.
   std::optional<AccessReport> run(const StorageAccess& access) {
@@ -123,16 +113,30 @@ FabricCosts costs_of(const Machine& machine, bool with_storage) {
   return FabricCosts(machine.ends, machine.fabric, machine.memory, times);
 }
 
+Result<void> check_topology(const Machine& machine, Model model) {
+  if (machine.topology != nullptr || model == Model::kLogGps) return {};
+  return wrong(
+      "the target has no topology, which this model needs; add the section [topology], or use the "
+      "model loggps");
+}
+
+std::unique_ptr<Network> idle_network(const Machine& machine, Model model,
+                                      const FabricCosts& costs) {
+  if (model == Model::kChannels) {
+    return std::make_unique<ChannelNetwork>(costs, *machine.topology);
+  }
+  if (model == Model::kLogGps) return std::make_unique<LogGpsNetwork>(costs, machine.topology);
+  const std::vector<ChannelLoad> idle(machine.topology->channels());
+  return std::make_unique<AnalyticNetwork>(costs, *machine.topology, idle);
+}
+
 Result<AccessTimes> access_files(const Machine& machine, Model model,
                                  std::span<const TimedAccess> accesses) {
   if (machine.storage.nodes == 0) {
     return wrong("the target has no storage; add the section [storage] to it");
   }
-  if (machine.topology == nullptr && model != Model::kLogGps) {
-    return wrong(
-        "the target has no topology, which this model needs; add the section [topology], or use "
-        "the model loggps");
-  }
+  if (auto possible = check_topology(machine, model); !possible)
+    return unexpected(possible.error());
   Lengths lengths(machine.storage);
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     const TimedAccess& it = accesses[i];
@@ -142,13 +146,13 @@ Result<AccessTimes> access_files(const Machine& machine, Model model,
   const FabricCosts costs = costs_of(machine, true);
   const auto network = idle_network(machine, model, costs);
   Storage storage(machine.storage, costs.ends(), machine.storage_nodes, lengths.take(), *network);
-  Timeline timeline(storage);
+  IdleStorage idle(storage);
   AccessTimes times;
   times.ticks_per_ns = costs.ends().ticks_per_ns();
   for (const TimedAccess& it : accesses) {
     const Node node =
         machine.node_of_rank.empty() ? Node{it.rank} : machine.node_of_rank.at(it.rank);
-    const auto report = timeline.run(
+    const auto report = idle.run(
         {node, it.rank, 0, it.access.file, it.access.offset, it.bytes, it.access.is_write});
     if (!report) {
       return wrong("the accesses take longer than can be counted; use shorter times in [storage]");

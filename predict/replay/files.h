@@ -28,6 +28,13 @@ Result<std::vector<std::uint64_t>> file_lengths(const Program& program,
 /// they may make a tick shorter.
 FabricCosts costs_of(const Machine& machine, bool with_storage);
 
+/// Fails with kInvalidArgument if the model needs a topology and the machine has none.
+Result<void> check_topology(const Machine& machine, Model model);
+
+/// The network of a model that has the topology it needs. kAnalytic has channels without load.
+std::unique_ptr<Network> idle_network(const Machine& machine, Model model,
+                                      const FabricCosts& costs);
+
 /// An access for access_files(). The rank is below the machine's number of ranks.
 struct TimedAccess {
   std::uint32_t rank = 0;

@@ -8,17 +8,10 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/saturating.h"
-#include "predict/network/channels.h"
 #include "predict/replay/files.h"
 
 namespace xylem::predict {
 namespace {
-
-Unexpected no_topology() {
-  return unexpected(Code::kInvalidArgument,
-                    "the target has no topology, which this model needs; add the section "
-                    "[topology], or use the model loggps");
-}
 
 std::vector<ChannelUse> uses_of(const Network& network, const FabricCosts& costs, Ticks makespan) {
   std::vector<ChannelUse> uses;
@@ -127,18 +120,14 @@ Result<MachinePrediction> replay_analytic(const Program& program, const Machine&
 
 Result<MachinePrediction> replay_on(const Program& program, const Machine& machine, Model model,
                                     const ReplayWatch& watch) {
-  if (machine.topology == nullptr && model != Model::kLogGps) return no_topology();
+  if (auto possible = check_topology(machine, model); !possible)
+    return unexpected(possible.error());
   const auto files = file_lengths(program, machine.storage);
   if (!files) return unexpected(files.error());
   const FabricCosts costs = costs_of(machine, !files->empty());
   if (model == Model::kAnalytic) return replay_analytic(program, machine, costs, *files, watch);
   MachinePrediction result;
-  std::unique_ptr<Network> network;
-  if (model == Model::kChannels) {
-    network = std::make_unique<ChannelNetwork>(costs, *machine.topology);
-  } else {
-    network = std::make_unique<LogGpsNetwork>(costs, machine.topology);
-  }
+  const auto network = idle_network(machine, model, costs);
   const auto storage = storage_for(machine, costs, *files, *network);
   auto prediction = replay_with(program, machine, costs, *network, storage.get(), watch);
   if (!prediction) return unexpected(std::move(prediction.error()));
@@ -150,7 +139,8 @@ Result<MachinePrediction> replay_on(const Program& program, const Machine& machi
 
 Result<MessageDelay> message_delay(const Machine& machine, Model model, std::uint32_t source,
                                    std::uint32_t destination, std::uint64_t bytes) {
-  if (machine.topology == nullptr && model != Model::kLogGps) return no_topology();
+  if (auto possible = check_topology(machine, model); !possible)
+    return unexpected(possible.error());
   const FabricCosts costs(machine.ends, machine.fabric, machine.memory);
   MessageDelay delay{.ticks_per_ns = costs.ends().ticks_per_ns(),
                      .send_overhead = costs.ends().overhead(),

@@ -7,13 +7,6 @@
 #include "storage/read/inquiry.h"
 
 namespace xylem::predict {
-namespace {
-
-std::uint32_t to_number(const storage::Value& value) {
-  return static_cast<std::uint32_t>(storage::count_of(value));
-}
-
-}  // namespace
 
 std::optional<CollectiveFunction> collective_function(std::string_view name) {
   constexpr std::string_view kBeginning = "MPI_";
@@ -49,7 +42,7 @@ Result<RunCollectives> RunCollectives::read(storage::RunFile& run, WorldId world
     inquiry.scan("SELECT id, rank, is_second FROM communicator_member WHERE world = " +
                      std::to_string(raw(world)) + " AND id <> 0 ORDER BY id, is_second, place",
                  [&](std::span<const storage::Value> row) {
-                   Members& of = made.add(CommId{to_number(row[0])});
+                   Members& of = made.add(storage::id_of<CommId>(row[0]));
                    of.has_two_groups |= storage::integer_of(row[2]) != 0;
                    // A member of another world has no rank here. One beyond the world is of a
                    // damaged file.

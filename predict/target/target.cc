@@ -39,17 +39,6 @@ struct Key {
   Store store;
 };
 
-std::string store_ratio(const std::string& value, Target& target) {
-  const auto read = parse_nanoseconds(value);
-  if (!read || raw(*read) == 0 || raw(*read) > kOne * kOne) {
-    return not_possible(value,
-                        "a decimal number from 0.000001 to 1000000 such as 1.5, with at most six "
-                        "digits after the point");
-  }
-  target.processor_ratio = raw(*read);
-  return "";
-}
-
 std::string store_share(const std::string& value, Target& target) {
   const auto read = parse_nanoseconds(value);
   if (!read || raw(*read) > kOne) {
@@ -141,7 +130,8 @@ constexpr std::array kKeys = {
         [](Value it, Target& to) { return store_bandwidth(it, to.fabric.channel_per_byte); }},
     Key{"network.header_share", Need::kWithTopology, store_share},
     Key{"node.flops_per_ns", Need::kMayBe, store_flops},
-    Key{"node.processor_ratio", Need::kMayBe, store_ratio},
+    Key{"node.processor_ratio", Need::kMayBe,
+        [](Value it, Target& to) { return store_millionths(it, "1.5", to.processor_ratio); }},
     Key{"node.count", Need::kMayBe, [](Value it, Target& to) { return store_count(it, to.nodes); }},
     Key{"node.cores", Need::kMayBe, [](Value it, Target& to) { return store_count(it, to.cores); }},
     Key{"node.processes", Need::kMayBe,

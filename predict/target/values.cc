@@ -27,14 +27,22 @@ std::string store_count(const std::string& value, std::uint32_t& count) {
              : not_possible(value, "a whole number above 0 such as 4");
 }
 
-std::string store_bandwidth(const std::string& value, Femtoseconds& per_byte) {
+std::string store_millionths(const std::string& value, const char* example,
+                             std::uint64_t& millionths) {
   const auto read = parse_nanoseconds(value);
   if (!read || raw(*read) == 0 || raw(*read) > kOne * kOne) {
-    return not_possible(value,
-                        "a decimal number from 0.000001 to 1000000 such as 2.5, with at most six "
-                        "digits after the point");
+    const std::string remedy = std::string("a decimal number from 0.000001 to 1000000 such as ") +
+                               example + ", with at most six digits after the point";
+    return not_possible(value, remedy.c_str());
   }
-  per_byte = Femtoseconds{(kOne * kOne + raw(*read) / 2) / raw(*read)};
+  millionths = raw(*read);
+  return "";
+}
+
+std::string store_bandwidth(const std::string& value, Femtoseconds& per_byte) {
+  std::uint64_t bandwidth = 0;
+  if (std::string fault = store_millionths(value, "2.5", bandwidth); !fault.empty()) return fault;
+  per_byte = Femtoseconds{(kOne * kOne + bandwidth / 2) / bandwidth};
   return "";
 }
 

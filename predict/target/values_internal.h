@@ -21,6 +21,9 @@ std::string not_possible(const std::string& value, const char* remedy);
 std::string store_time(const std::string& value, Femtoseconds& time);
 /// A whole number above 0.
 std::string store_count(const std::string& value, std::uint32_t& count);
+/// A decimal number from 0.000001 to 1000000, such as `example`, in millionths.
+std::string store_millionths(const std::string& value, const char* example,
+                             std::uint64_t& millionths);
 /// Bytes per nanosecond. Stores the inverse.
 std::string store_bandwidth(const std::string& value, Femtoseconds& per_byte);
 

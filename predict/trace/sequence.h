@@ -61,8 +61,6 @@ class Sequence {
   const Strand& strand() const { return strand_; }
   /// Makes a strand the current one. Two strands that go on from the same one are independent.
   void go_on(const Strand& strand) { strand_ = strand; }
-  /// The last operation of the current strand. It has one.
-  std::uint32_t last() const { return strand_.last_; }
 
   /// Puts another operation in the place of one that was added. Its strand remains.
   void replace(std::uint32_t index, Operation operation);

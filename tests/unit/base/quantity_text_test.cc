@@ -11,6 +11,9 @@ TEST(Quantities, ShowThreeDigitsAndTheirUnit) {
   EXPECT_EQ(count_text(0), "0");
   EXPECT_EQ(count_text(999), "999");
   EXPECT_EQ(count_text(1204113), "1,204,113");
+  EXPECT_EQ(counted(0, "rank"), "0 ranks");
+  EXPECT_EQ(counted(1, "rank"), "1 rank");
+  EXPECT_EQ(counted(1204113, "rank"), "1,204,113 ranks");
   EXPECT_EQ(duration_text(std::numeric_limits<Nanos>::max()), "2562047 h 47 m");
   EXPECT_EQ(duration_text(std::numeric_limits<Nanos>::min()), "-2562047 h 47 m");
   EXPECT_EQ(duration_text(std::numeric_limits<Nanos>::min() + 1), "-2562047 h 47 m");

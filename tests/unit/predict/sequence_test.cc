@@ -56,8 +56,7 @@ TEST(Sequence, HasStrandsWithCpusOfTheirOwn) {
   const Strand first = sequence.strand();
   sequence.go_on(other);
   sequence.run(compute(6));
-  sequence.run(compute(7));
-  const std::array last{sequence.last()};
+  const std::array last{sequence.run(compute(7))};
   other = sequence.strand();
   sequence.go_on(first);
   sequence.run(compute(9));
